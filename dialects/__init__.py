@@ -1,0 +1,1 @@
+"""The IR: `ge`, `layout` and `ascend` dialects."""

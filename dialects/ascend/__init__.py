@@ -1,0 +1,1 @@
+"""The `ascend` dialect: kernels and task streams."""

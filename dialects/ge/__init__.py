@@ -1,0 +1,1 @@
+"""The `ge` dialect: one file per operator family."""

@@ -1,0 +1,1 @@
+"""numpy meaning of every `ge` operator; imports numpy only."""

@@ -1,0 +1,1 @@
+"""ONNX to `ge`, one file per operator family."""

@@ -1,0 +1,1 @@
+"""From laid-out `ge` to kernels and task streams."""

@@ -1,0 +1,1 @@
+"""The default pipeline, its phases and the pass registry."""

@@ -1,0 +1,1 @@
+"""Pure mathematics without IR: index maps, interval packing."""

@@ -1,0 +1,1 @@
+"""The modelled chip: description, instruction set, container, engines, runtime, profile."""

@@ -1,0 +1,1 @@
+"""Memories, functional engine, timing engine, checker."""

@@ -1,0 +1,1 @@
+"""Profile object, text summary, trace, CSV."""

@@ -1,0 +1,1 @@
+"""Loads an OM file and runs its task streams."""

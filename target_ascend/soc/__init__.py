@@ -1,0 +1,1 @@
+"""Chip descriptions, one YAML file a SoC."""

@@ -1,0 +1,1 @@
+"""Passes from `ge` to `ge`, one a file."""
