@@ -1,0 +1,16 @@
+"""What every pass is: a frozen dataclass of options over xDSL's `ModulePass`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class GePass(ModulePass):
+    """A pass of this project.
+
+    The name of the pass is the name of its file with dashes. Options are dataclass fields; give each a default
+    and `field(metadata={"help": "one line"})`, which `ge-opt --help-pass=NAME` prints.
+    """
