@@ -1,0 +1,303 @@
+"""The one rewrite driver: it counts, limits and bounds rewrites and carries source locations.
+
+Every change that any pass makes to a graph goes through this module, either as a `Pattern` run by `apply_patterns`
+or, for a pass that restructures by itself, inside `RewriteContext.rewrite`:
+
+    class DropIdentity(Pattern):
+        name = "drop-identity"
+        root = (ge.IdentityOp,)
+
+        def rewrite(self, op: ge.IdentityOp, rewriter: CountedRewriter) -> bool:
+            rewriter.replace(op, (), [op.x])
+            return True
+
+    apply_patterns(module, [DropIdentity()])
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, ModuleOp, NoneAttr, UnknownLoc
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.traits import ConstantLike
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.worklist import Worklist
+
+from graph_engine.errors import GraphEngineError
+
+MAX_ITERATIONS = 32
+
+
+def fuse(*locations: LocationAttr) -> LocationAttr:
+    """One flat location of all, in order, without duplicates; unknown ones are dropped."""
+    flat: dict[LocationAttr, None] = {}
+    for location in locations:
+        parts = [location]
+        if isinstance(location, FusedLoc):
+            assert isinstance(location.locations, ArrayAttr)
+            parts = list(location.locations.data)
+        flat.update((part, None) for part in parts if not isinstance(part, UnknownLoc))
+    if len(flat) > 1:
+        return FusedLoc(ArrayAttr(list(flat)), NoneAttr())
+    return next(iter(flat), UnknownLoc())
+
+
+class CountedRewriter(PatternRewriter):
+    """xDSL's rewriter that also remembers what one rewrite created, removed and changed, for the sake of locations.
+
+    Use its methods (`insert`, `replace`, `erase`, `replace_all_uses_with`, `notify_op_modified`), never the block's.
+    An inserted operator without a location of its own, and an operator passed to `notify_op_modified`, take over the
+    locations of all that the rewrite removes.
+    """
+
+    def __init__(self, root: Operation):
+        super().__init__(root)
+        self.created: list[Operation] = []
+        self.removed: dict[Operation, tuple[Operation, ...]] = {}
+        self.touched: list[Operation] = []
+        self._heirs: list[Operation] = []
+        self._old_producers = _producers(root)
+        self.operation_insertion_handler.append(self.created.append)
+        self.operation_removal_handler.append(self._note_removal)
+        self.operation_modification_handler.append(self.touched.append)
+
+    def sources(self, *ops: Operation) -> None:
+        """State that what this rewrite creates also does the work of `ops`, although they stay in the graph."""
+        for op in ops:
+            self._note_removal(op)
+
+    def notify_op_modified(self, op: Operation) -> None:
+        """State that the pattern changed `op` in place."""
+        super().notify_op_modified(op)
+        self._heirs.append(op)
+
+    def _note_removal(self, op: Operation) -> None:
+        self.removed[op] = _producers(op)
+
+    def finish(self) -> None:
+        """Erase what this rewrite left without a user, then hand the locations of the removed to their heirs."""
+        pending = [*self._old_producers, *(op for producers in self.removed.values() for op in producers)]
+        while pending:
+            op = pending.pop()
+            if op.parent is not None and is_trivially_dead(op):
+                pending += _producers(op)
+                self.erase(op)
+                if op.has_trait(ConstantLike):  # a weight is no node of the model
+                    del self.removed[op]
+        if not self.removed:
+            return
+        sources = _locations_in_dataflow_order(self.removed)
+        for heir in dict.fromkeys(self._heirs):
+            if heir.parent is not None and heir not in self.created:
+                produces = any(heir in producers for producers in self.removed.values())
+                heir.location = fuse(heir.location, *sources) if produces else fuse(*sources, heir.location)
+        unnamed = [op for top in self.created if top.parent is not None for op in top.walk()]
+        unnamed = [op for op in unnamed if isinstance(op.location, UnknownLoc)]
+        if unnamed:
+            location = fuse(*sources)
+            for op in unnamed:
+                op.location = location
+
+
+def _producers(op: Operation) -> tuple[Operation, ...]:
+    return tuple(value.owner for value in op.operands if isinstance(value.owner, Operation))
+
+
+def _locations_in_dataflow_order(removed: dict[Operation, tuple[Operation, ...]]) -> list[LocationAttr]:
+    """Producers before consumers, whatever the order in which a pattern erased them."""
+    ordered: dict[Operation, None] = {}
+    stack = [(op, False) for op in reversed(removed)]
+    while stack:
+        op, ready = stack.pop()
+        if ready:
+            ordered[op] = None
+        elif op not in ordered:
+            stack.append((op, True))
+            stack += [(producer, False) for producer in removed[op] if producer in removed and producer not in ordered]
+    return [op.location for op in ordered]
+
+
+class Pattern(ABC):
+    """One local rewrite: a name for statistics, the operator classes it starts from, and the rewrite itself."""
+
+    name: ClassVar[str]
+    root: ClassVar[tuple[type[Operation], ...]]
+
+    @abstractmethod
+    def rewrite(self, op: Any, rewriter: CountedRewriter) -> bool:
+        """Match at `op` and rewrite; True if and only if the graph changed. The rewriter inserts before `op`."""
+
+
+@dataclass
+class RewriteStats:
+    """Rewrites per pattern name."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def __bool__(self) -> bool:
+        return bool(self.counts)
+
+
+@dataclass(frozen=True)
+class RewriteEvent:
+    """One rewrite, as listeners see it: its number from 1, the pass that made it, its name, and its root's location."""
+
+    index: int
+    pass_name: str
+    name: str
+    location: LocationAttr
+
+
+class RewriteLimitReached(Exception):
+    """Raised by `RewriteContext.rewrite` beyond the limit; the pass runner then ends the pass where it stands."""
+
+
+@dataclass
+class RewriteContext:
+    """What all rewrites of one compilation share: the limit, the counts, the listeners, the pass that is running."""
+
+    limit: int | None = None
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    total: int = 0
+    pass_name: str = ""
+    listeners: list[Callable[[RewriteEvent], None]] = field(default_factory=list[Callable[[RewriteEvent], None]])
+
+    @staticmethod
+    def current() -> RewriteContext:
+        """The context of the running compilation; outside of one, a fresh context without a limit."""
+        return _CURRENT.get() or RewriteContext()
+
+    @property
+    def exhausted(self) -> bool:
+        return self.limit is not None and self.total >= self.limit
+
+    @contextmanager
+    def activate(self) -> Generator[RewriteContext]:
+        """Make this the current context inside the `with` block."""
+        token = _CURRENT.set(self)
+        try:
+            yield self
+        finally:
+            _CURRENT.reset(token)
+
+    @contextmanager
+    def rewrite(self, name: str, replaced_ops: Sequence[Operation]) -> Generator[CountedRewriter]:
+        """One rewrite of a pass that walks the graph by itself: counted, limited, locations carried.
+
+        `replaced_ops` (at least one, the first is where the rewriter inserts) are the operators whose work the
+        created ones take over, whether the body erases them or not. The graph must be valid after each such rewrite.
+        Raises RewriteLimitReached when the limit is reached; test `exhausted` to leave a loop tidily.
+        """
+        if self.exhausted:
+            raise RewriteLimitReached(name)
+        location = replaced_ops[0].location
+        rewriter = CountedRewriter(replaced_ops[0])
+        rewriter.sources(*replaced_ops)
+        yield rewriter
+        rewriter.finish()
+        self.record(name, location)
+
+    def record(self, name: str, location: LocationAttr) -> None:
+        """Count one rewrite and tell the listeners."""
+        self.total += 1
+        self.counts[self.pass_name, name] += 1
+        for listener in self.listeners:
+            listener(RewriteEvent(self.total, self.pass_name, name, location))
+
+
+_CURRENT: ContextVar[RewriteContext | None] = ContextVar("rewrite_context", default=None)
+
+
+@contextmanager
+def rewrite_limit(limit: int | None) -> Generator[RewriteContext]:
+    """Inside the `with` block at most `limit` rewrites happen, over all passes; None counts without a limit."""
+    with RewriteContext(limit).activate() as context:
+        yield context
+
+
+def apply_patterns(
+    module: ModuleOp, patterns: Sequence[Pattern], *, max_iterations: int = MAX_ITERATIONS
+) -> RewriteStats:
+    """Apply `patterns` to every operator under `module` until none matches; linear in operators plus rewrites.
+
+    Operators are visited in program order, and again when a rewrite touched them, their operands or their users.
+    Patterns are tried in the order given. What a rewrite leaves unused is erased. Stops at the context's limit.
+    Raises GraphEngineError, naming the busiest pattern, after `max_iterations` rewrites for each operator there was.
+    """
+    context = RewriteContext.current()
+    stats = RewriteStats()
+    by_type: dict[type[Operation], tuple[Pattern, ...]] = {}
+    worklist: Worklist[Operation] = Worklist()
+
+    def patterns_for(op: Operation) -> tuple[Pattern, ...]:
+        kind = type(op)
+        if kind not in by_type:
+            by_type[kind] = tuple(pattern for pattern in patterns if issubclass(kind, pattern.root))
+        return by_type[kind]
+
+    def push(op: Operation) -> None:
+        if patterns_for(op):
+            worklist.push(op)
+
+    size = 0
+    for op in module.walk(reverse=True):
+        size += 1
+        push(op)
+    budget = max_iterations * size
+
+    while worklist and not context.exhausted:
+        op = worklist.pop()
+        if op.parent is None:
+            continue
+        location = op.location
+        rewriter = CountedRewriter(op)
+        for pattern in patterns_for(op):
+            if not pattern.rewrite(op, rewriter):
+                assert not rewriter.has_done_action, f"pattern '{pattern.name}' changed the graph but returned False"
+                continue
+            rewriter.finish()
+            stats.counts[pattern.name] += 1
+            context.record(pattern.name, location)
+            if stats.total > budget:
+                busiest, count = stats.counts.most_common(1)[0]
+                raise GraphEngineError(f"rewriting does not end: pattern '{busiest}' was applied {count} times")
+            _push_neighbours(op, rewriter, worklist, push)
+            break
+    return stats
+
+
+def _push_neighbours(
+    root: Operation, rewriter: CountedRewriter, worklist: Worklist[Operation], push: Callable[[Operation], None]
+) -> None:
+    """Queue whatever a rewrite may have given a new chance; the created operators come first, in program order."""
+    for op, producers in rewriter.removed.items():
+        if op.parent is None:
+            for inner in op.walk():
+                worklist.remove(inner)
+        for producer in producers:
+            if producer.parent is not None:
+                push(producer)
+    changed = [op for op in (root, *rewriter.touched) if op.parent is not None]
+    for op in changed:
+        push(op)
+    for op in (*changed, *rewriter.created):
+        if op.parent is not None:
+            for result in op.results:
+                for use in result.uses:
+                    push(use.operation)
+    for top in reversed(rewriter.created):
+        if top.parent is not None:
+            for op in top.walk(reverse=True):
+                push(op)
