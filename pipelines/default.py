@@ -1,0 +1,83 @@
+"""The default pipeline, from an imported graph to task streams: read it top to bottom."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.spec import PassSpec, nearest, parse_pipeline
+
+DEFAULT_SOC = "Ascend310P3"
+
+
+class Phase(Enum):
+    """How far a module has come; every phase prints, parses and verifies. The values say what holds at its end."""
+
+    IMPORTED = "the model's operators as `ge`, one to one"
+    SIMPLIFIED = "all shapes inferred, constants folded, nothing dead"
+    FUSED = "each `ge.fused` or plain operator is one kernel to be"
+    PRECISION = "every tensor has the element type it will be computed in"
+    LAID_OUT = "every tensor has a format; layout.transdata wherever it changes"
+    GROUPED = "kernels merged further where formats allow"
+    KERNELS = "each distinct kernel is an ascend function: tiles, buffers, flags"
+    SCHEDULED = "kernels are launched by tasks in streams, buffers still symbolic"
+    PLANNED = "every buffer has its place in a segment"
+    TASKS = "task arguments are (segment, offset): ready for the OM"
+
+    @property
+    def title(self) -> str:
+        """The name on the command line, e.g. `laid-out`."""
+        return self.name.lower().replace("_", "-")
+
+    @property
+    def index(self) -> int:
+        return list(Phase).index(self)
+
+    @staticmethod
+    def named(title: str) -> Phase:
+        """The phase of that name. Raises GraphEngineError with the nearest name."""
+        by_title = {phase.title: phase for phase in Phase}
+        if title not in by_title:
+            hint = nearest(title, by_title) or f"; phases: {' '.join(by_title)}"
+            raise GraphEngineError(f"unknown phase '{title}'{hint}")
+        return by_title[title]
+
+
+# $soc stands for the pipeline's option of that name.
+DEFAULT: list[tuple[Phase, str]] = [
+    (Phase.SIMPLIFIED, "ge-infer-shapes"),
+    (Phase.SIMPLIFIED, "fold-constants"),
+    (Phase.SIMPLIFIED, "ge-canonicalize"),
+    (Phase.FUSED, "fuse-conv-bn-relu"),
+    (Phase.FUSED, "fuse-elementwise"),
+    (Phase.PRECISION, "force-fp16"),
+    (Phase.LAID_OUT, "propagate-layout{soc=$soc}"),
+    (Phase.LAID_OUT, "eliminate-transdata"),
+    (Phase.KERNELS, "lower-to-kernels{soc=$soc}"),
+    (Phase.KERNELS, "double-buffer"),
+    (Phase.KERNELS, "plan-onchip-buffers{soc=$soc}"),
+    (Phase.KERNELS, "insert-sync"),
+    (Phase.SCHEDULED, "schedule-tasks{soc=$soc}"),
+    (Phase.PLANNED, "plan-buffers"),
+    (Phase.TASKS, "assign-addresses"),
+]
+
+OPTIONS: dict[str, str] = {"soc": DEFAULT_SOC}
+"""Options of the default pipeline and their defaults."""
+
+
+def default_pipeline(
+    options: dict[str, str], *, after: Phase = Phase.IMPORTED, until: Phase = Phase.TASKS
+) -> list[tuple[Phase, PassSpec]]:
+    """The passes of the phases behind `after` up to and with `until`. Raises GraphEngineError on unknown options."""
+    for key in options:
+        if key not in OPTIONS:
+            hint = nearest(key, OPTIONS) or f"; its options: {', '.join(OPTIONS)}"
+            raise GraphEngineError(f"the default pipeline has no option '{key}'{hint}")
+    steps: list[tuple[Phase, PassSpec]] = []
+    for phase, text in DEFAULT:
+        if after.index < phase.index <= until.index:
+            for key, value in (OPTIONS | options).items():
+                text = text.replace(f"${key}", f'"{value}"')
+            steps += [(phase, spec) for spec in parse_pipeline(text, "<default-pipeline>")]
+    return steps

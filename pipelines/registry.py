@@ -1,0 +1,142 @@
+"""Which passes there are: name -> where its class is. Importing this imports neither xDSL nor any pass."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.spec import PassSpec, build_pass, nearest
+
+if TYPE_CHECKING:
+    from xdsl.ir import Dialect
+    from xdsl.passes import ModulePass
+    from xdsl.universe import Universe
+
+PLUGIN_GROUP = "graph_engine.plugins"
+"""Entry-point group of third parties; each entry is an `xdsl.universe.Universe` with passes and dialects."""
+
+# In the order of the default pipeline. The one-line help is the first line of the file's docstring.
+PASSES: dict[str, str] = {
+    "ge-infer-shapes": "graph_engine.transforms.ge_infer_shapes:GeInferShapes",
+    "fold-constants": "graph_engine.transforms.fold_constants:FoldConstants",
+    "ge-canonicalize": "graph_engine.transforms.ge_canonicalize:GeCanonicalize",
+    "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",
+    "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",
+    "force-fp16": "graph_engine.transforms.force_fp16:ForceFp16",
+    "propagate-layout": "graph_engine.transforms.propagate_layout:PropagateLayout",
+    "eliminate-transdata": "graph_engine.transforms.eliminate_transdata:EliminateTransdata",
+    "lower-to-kernels": "graph_engine.lowering.lower_to_kernels:LowerToKernels",
+    "double-buffer": "graph_engine.lowering.double_buffer:DoubleBuffer",
+    "plan-onchip-buffers": "graph_engine.lowering.plan_onchip_buffers:PlanOnchipBuffers",
+    "insert-sync": "graph_engine.lowering.insert_sync:InsertSync",
+    "schedule-tasks": "graph_engine.lowering.schedule_tasks:ScheduleTasks",
+    "plan-buffers": "graph_engine.lowering.plan_buffers:PlanBuffers",
+    "assign-addresses": "graph_engine.lowering.assign_addresses:AssignAddresses",
+}
+
+DIALECTS: dict[str, str] = {
+    "builtin": "xdsl.dialects.builtin:Builtin",
+    "func": "xdsl.dialects.func:Func",
+    "arith": "xdsl.dialects.arith:Arith",
+    "scf": "xdsl.dialects.scf:Scf",
+    "memref": "xdsl.dialects.memref:MemRef",
+    "ge": "graph_engine.dialects.ge.dialect:GE",
+    "layout": "graph_engine.dialects.layout:LAYOUT",
+    "ascend": "graph_engine.dialects.ascend.dialect:ASCEND",
+}
+
+
+def load_object(target: str) -> Any:
+    """The object behind `module:Name`."""
+    module, name = target.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@cache
+def plugins() -> dict[str, Universe]:
+    """The installed plugins by name; imports xDSL only if there is one. A plugin that cannot load is a warning."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, Universe] = {}
+    for entry in sorted(entry_points(group=PLUGIN_GROUP), key=lambda entry: entry.name):
+        from xdsl.universe import Universe
+
+        try:
+            universe = entry.load()
+        except Exception as error:  # whatever a third party's import raises must not take the tool down
+            print(f"warning: plugin '{entry.name}' does not load: {error}", file=sys.stderr)
+            continue
+        if isinstance(universe, Universe):
+            found[entry.name] = universe
+        else:
+            print(f"warning: plugin '{entry.name}' is not an xdsl Universe and is ignored", file=sys.stderr)
+    return found
+
+
+def _merge(kind: str, own: dict[str, str], field: str) -> dict[str, str | Any]:
+    """Our names and the plugins'; whoever comes first keeps a name, the clash is a warning that names both."""
+    merged: dict[str, str | Any] = dict(own)
+    owners = dict.fromkeys(own, "graph-engine")
+    for plugin, universe in plugins().items():
+        for name, factory in getattr(universe, field).items():
+            if name in merged:
+                print(
+                    f"warning: {kind} '{name}' is defined by '{owners[name]}' and by plugin '{plugin}'; "
+                    f"that of '{owners[name]}' is used",
+                    file=sys.stderr,
+                )
+                continue
+            merged[name], owners[name] = factory, plugin
+    return merged
+
+
+@cache
+def all_passes() -> dict[str, str | Any]:
+    """Pass name -> `module:Class`, or a plugin's function that returns the class."""
+    return _merge("pass", PASSES, "all_passes")
+
+
+@cache
+def all_dialects() -> dict[str, str | Any]:
+    """Dialect name -> `module:Object`, or a plugin's function that returns the dialect."""
+    return _merge("dialect", DIALECTS, "all_dialects")
+
+
+def load_dialect(name: str) -> Dialect:
+    """Import and return a dialect."""
+    target = all_dialects()[name]
+    return load_object(target) if isinstance(target, str) else target()
+
+
+def load_pass(name: str) -> type[ModulePass]:
+    """Import and return a pass class. Raises GraphEngineError with the nearest name for an unknown one."""
+    known = all_passes()
+    if name not in known:
+        raise GraphEngineError(f"unknown pass '{name}'{nearest(name, known)}")
+    target = known[name]
+    return load_object(target) if isinstance(target, str) else target()
+
+
+def instantiate(spec: PassSpec) -> ModulePass:
+    """The pass that `spec` names with its options. Errors lead with where the user wrote it."""
+    if spec.name not in all_passes():
+        raise GraphEngineError(f"{spec.origin}: error: unknown pass '{spec.name}'{nearest(spec.name, all_passes())}")
+    return build_pass(spec, load_pass(spec.name))
+
+
+def help_line(name: str) -> str:
+    """One line on what a pass does: the first docstring line of its file, read without importing it."""
+    target = all_passes()[name]
+    if not isinstance(target, str):
+        return (target().__doc__ or "").strip().split("\n")[0]
+    module = target.split(":")[0]
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return "(not built yet)"
+    with Path(spec.origin).open(encoding="utf-8") as file:
+        return next((line for line in file if line.strip()), "").strip().strip('"').strip()
