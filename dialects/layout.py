@@ -1,0 +1,434 @@
+"""How tensors are stored: encodings of tensor types, and the one operator that changes them.
+
+A tensor keeps its logical shape; its encoding names the storage format, the inner sizes and what the padding
+lanes hold: `tensor<1x64x56x56xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>`. No encoding means ND: row-major,
+contiguous. The maps are in `planning.index_map`; a new format is one entry there and one encoding class here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import auto
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from xdsl.dialects.builtin import FixedBitwidthType, IntAttr, IntegerType, NoneAttr, Signedness, TensorType
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_attr_definition, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from graph_engine.planning.index_map import FORMATS, Format, IndexMap
+
+if TYPE_CHECKING:
+    from graph_engine.planning.index_map import Array
+    from graph_engine.target_ascend.soc.soc import Soc
+
+
+class Pad(StrEnum):
+    """What padding lanes hold: zeros, or anything."""
+
+    zero = auto()
+    undef = auto()
+
+
+@irdl_attr_definition
+class PadAttr(EnumAttribute[Pad]):
+    """`zero` or `undef`."""
+
+    name = "layout.pad"
+
+
+class Encoding(ParametrizedAttribute):
+    """Base of all encodings: parameters are the inner sizes of `FORM`, then `groups`, then `pad`, as declared.
+
+    Assembly `<c0 = 16, pad = zero>`; omitted parameters take the format's sizes, `groups = 1`, `pad = zero`.
+    """
+
+    FORM: ClassVar[Format]
+
+    @property
+    def map(self) -> IndexMap:
+        """The index map of this encoding."""
+        return _index_map(self)
+
+    @property
+    def pads_zero(self) -> bool:
+        """Whether padding lanes are known to be zero (true where the format has none)."""
+        pad: Any = dict(self._named()).get("pad")
+        return pad is None or pad.data is Pad.zero
+
+    def with_pad(self, pad: str) -> Encoding:
+        """This encoding with another padding promise; itself where the format has no padding."""
+        values = dict(self._named())
+        if "pad" in values:
+            values["pad"] = PadAttr(Pad(pad))
+        return type(self).new(list(values.values()))
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Names of the parameters in order."""
+        return tuple(name for name, _ in cls.get_irdl_definition().parameters)
+
+    @classmethod
+    def of(cls, **values: int | str) -> Encoding:
+        """The encoding with these parameters, the others at their defaults."""
+        return _encoding(cls, tuple(sorted(values.items())))
+
+    def _named(self) -> list[tuple[str, Attribute]]:
+        return list(zip(self.parameter_names(), self.parameters, strict=True))
+
+    def print_parameters(self, printer: Printer) -> None:
+        named = self._named()
+        if named:
+            with printer.in_angle_brackets():
+                printer.print_list(
+                    named, lambda item: printer.print_string(f"{item[0]} = {cast(IntAttr | PadAttr, item[1]).data}")
+                )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        values: dict[str, int | str] = {}
+
+        def parse_one() -> None:
+            at = parser.pos
+            name = parser.parse_identifier()
+            if name in values or name not in cls.parameter_names():
+                expected = ", ".join(cls.parameter_names())
+                parser.raise_error(f"expected one of {expected}, each once", at, parser.pos)
+            parser.parse_punctuation("=")
+            values[name] = (
+                parser.parse_str_enum(Pad).value if name == "pad" else parser.parse_integer(allow_boolean=False)
+            )
+
+        if parser.parse_optional_punctuation("<"):
+            parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
+            parser.parse_punctuation(">")
+        return cls.of(**values).parameters
+
+    def verify(self) -> None:
+        try:
+            _ = self.map
+        except ValueError as error:
+            raise VerifyException(str(error)) from None
+
+
+@lru_cache(maxsize=4096)
+def _index_map(encoding: Encoding) -> IndexMap:
+    sizes = {name: cast(IntAttr, value).data for name, value in encoding._named() if name != "pad"}
+    return encoding.FORM.bind(**sizes)
+
+
+@lru_cache(maxsize=4096)
+def _encoding(cls: type[Encoding], values: tuple[tuple[str, int | str], ...]) -> Encoding:
+    given = dict(values)
+    unknown = set(given) - set(cls.parameter_names())
+    if unknown:
+        raise ValueError(f"{cls.name} has no parameter {', '.join(sorted(unknown))}")
+    defaults: dict[str, int | str] = {**cls.FORM.sizes, "groups": 1, "pad": "zero"}
+    parameters: list[Attribute] = []
+    for name in cls.parameter_names():
+        value = given.get(name, defaults[name])
+        parameters.append(PadAttr(Pad(str(value))) if name == "pad" else IntAttr(int(value)))
+    return cls.new(parameters)
+
+
+@irdl_attr_definition
+class ND(Encoding):
+    """Row-major, any rank."""
+
+    name = "layout.nd"
+    FORM: ClassVar[Format] = FORMATS["ND"]
+
+
+@irdl_attr_definition
+class NCHW(Encoding):
+    """Row-major feature maps."""
+
+    name = "layout.nchw"
+    FORM: ClassVar[Format] = FORMATS["NCHW"]
+
+
+@irdl_attr_definition
+class NHWC(Encoding):
+    """Channels innermost."""
+
+    name = "layout.nhwc"
+    FORM: ClassVar[Format] = FORMATS["NHWC"]
+
+
+@irdl_attr_definition
+class HWCN(Encoding):
+    """TensorFlow's filters."""
+
+    name = "layout.hwcn"
+    FORM: ClassVar[Format] = FORMATS["HWCN"]
+
+
+@irdl_attr_definition
+class NC1HWC0(Encoding):
+    """Feature maps for the Cube: channels in blocks of c0. A matrix counts as N x C x 1 x 1."""
+
+    name = "layout.nc1hwc0"
+    FORM: ClassVar[Format] = FORMATS["NC1HWC0"]
+    c0: IntAttr
+    pad: PadAttr
+
+
+@irdl_attr_definition
+class NC1HWC0C04(Encoding):
+    """NC1HWC0 for inputs of at most four channels."""
+
+    name = "layout.nc1hwc0_c04"
+    FORM: ClassVar[Format] = FORMATS["NC1HWC0_C04"]
+    c0: IntAttr
+    pad: PadAttr
+
+
+@irdl_attr_definition
+class NDC1HWC0(Encoding):
+    """Feature maps of 3-D convolutions; logical order N C D H W."""
+
+    name = "layout.ndc1hwc0"
+    FORM: ClassVar[Format] = FORMATS["NDC1HWC0"]
+    c0: IntAttr
+    pad: PadAttr
+
+
+@irdl_attr_definition
+class FractalZ(Encoding):
+    """Filters for the Cube, N x C x H x W; a matrix counts as N x K x 1 x 1. Groups sit block-diagonally."""
+
+    name = "layout.fractal_z"
+    FORM: ClassVar[Format] = FORMATS["FRACTAL_Z"]
+    n0: IntAttr
+    c0: IntAttr
+    groups: IntAttr
+    pad: PadAttr
+
+
+@irdl_attr_definition
+class FractalZC04(Encoding):
+    """Filters over at most four channels: the window's positions fill c0 together with the channels."""
+
+    name = "layout.fractal_z_c04"
+    FORM: ClassVar[Format] = FORMATS["FRACTAL_Z_C04"]
+    n0: IntAttr
+    c0: IntAttr
+    pad: PadAttr
+
+
+@irdl_attr_definition
+class FractalZ3D(Encoding):
+    """Filters of 3-D convolutions; logical order N C D H W."""
+
+    name = "layout.fractal_z_3d"
+    FORM: ClassVar[Format] = FORMATS["FRACTAL_Z_3D"]
+    n0: IntAttr
+    c0: IntAttr
+    pad: PadAttr
+
+
+@irdl_attr_definition
+class FractalZKN(Encoding):
+    """FRACTAL_Z of a matrix given as K x N: the right-hand side of a plain matrix product."""
+
+    name = "layout.fractal_z_kn"
+    FORM: ClassVar[Format] = FORMATS["FRACTAL_Z_KN"]
+    n0: IntAttr
+    c0: IntAttr
+    pad: PadAttr
+
+
+@irdl_attr_definition
+class FractalNZ(Encoding):
+    """Matrices for the Cube: the last two axes in fractals of 16 x c0, columns of fractals outermost."""
+
+    name = "layout.fractal_nz"
+    FORM: ClassVar[Format] = FORMATS["FRACTAL_NZ"]
+    c0: IntAttr
+    pad: PadAttr
+
+
+_PLAIN = ND.of()
+
+
+def nc1hwc0(c0: int = 16, pad: str = "zero") -> Encoding:
+    """`#layout.nc1hwc0<c0, pad>`."""
+    return NC1HWC0.of(c0=c0, pad=pad)
+
+
+def fractal_z(n0: int = 16, c0: int = 16, groups: int = 1, pad: str = "zero") -> Encoding:
+    """`#layout.fractal_z<n0, c0, groups, pad>`."""
+    return FractalZ.of(n0=n0, c0=c0, groups=groups, pad=pad)
+
+
+def fractal_z_kn(n0: int = 16, c0: int = 16, pad: str = "zero") -> Encoding:
+    """`#layout.fractal_z_kn<n0, c0, pad>`."""
+    return FractalZKN.of(n0=n0, c0=c0, pad=pad)
+
+
+def fractal_nz(c0: int = 16, pad: str = "zero") -> Encoding:
+    """`#layout.fractal_nz<c0, pad>`."""
+    return FractalNZ.of(c0=c0, pad=pad)
+
+
+def encoding_of(tensor: Attribute) -> Encoding:
+    """The encoding of a tensor type; ND where it has none. Raises VerifyException for a foreign encoding."""
+    encoding = tensor.encoding if isinstance(tensor, TensorType) else None
+    if isinstance(encoding, NoneAttr) or encoding is None:
+        return _PLAIN
+    if not isinstance(encoding, Encoding):
+        raise VerifyException(f"{encoding} is no storage format")
+    return encoding
+
+
+def is_plain(tensor: Attribute) -> bool:
+    """Whether the tensor is stored row-major without padding, whatever the name of its format."""
+    return encoding_of(tensor).FORM.patterns == _PLAIN.FORM.patterns
+
+
+def format_name(tensor: Attribute) -> str:
+    """GE's name of the storage format: "ND", "NC1HWC0", "FRACTAL_Z", ..."""
+    name = encoding_of(tensor).FORM.name
+    return "FRACTAL_Z" if name == "FRACTAL_Z_KN" else name
+
+
+@lru_cache(maxsize=8192)
+def with_encoding(tensor: TensorType[Any], encoding: Encoding | None) -> TensorType[Any]:
+    """The tensor type with another encoding; None and ND give the bare type."""
+    stored = NoneAttr() if encoding is None or isinstance(encoding, ND) else encoding
+    return TensorType(tensor.element_type, tensor.shape.data, stored)
+
+
+def physical_shape(tensor: TensorType[Any]) -> tuple[int, ...]:
+    """Stored shape; -1 where a size is not known. Raises ValueError where the shape does not fit the format."""
+    return encoding_of(tensor).map.physical_shape(tensor.get_shape())
+
+
+def element_bits(element: Attribute) -> int:
+    """Stored bits of one element: i1 takes a byte, int4 packs two to a byte."""
+    if not isinstance(element, FixedBitwidthType):
+        raise ValueError(f"elements of type {element} have no fixed size")
+    return max(element.bitwidth, 8) if element.bitwidth != 4 else 4
+
+
+def storage_bytes(tensor: TensorType[Any]) -> int:
+    """Bytes of the stored tensor, padding included. Raises ValueError where a size is not known."""
+    shape = physical_shape(tensor)
+    if -1 in shape:
+        raise ValueError(f"the size of {tensor} is not known before run time")
+    return -(-math.prod(shape) * element_bits(tensor.element_type) // 8)
+
+
+def padding_elements(tensor: TensorType[Any]) -> int:
+    """Stored elements that hold no logical one."""
+    return encoding_of(tensor).map.padding(tensor.get_shape())
+
+
+def element_name(element: Attribute) -> str:
+    """MLIR's spelling of an element type, as chip descriptions use it: "f16", "i8", "ui8"."""
+    if isinstance(element, IntegerType) and element.signedness.data is Signedness.SIGNED:
+        return f"i{element.bitwidth}"
+    return str(element)
+
+
+def c0_for(element: Attribute | str, soc: Soc) -> int:
+    """C0 of an element type on a chip. Raises ValueError where the chip's table has none."""
+    name = element if isinstance(element, str) else element_name(element)
+    if name not in soc.c0:
+        raise ValueError(f"{soc.name} gives no C0 for {name}")
+    return soc.c0[name]
+
+
+def fill_value(tensor: TensorType[Any]) -> Any:
+    """What padding lanes are filled with: 0, or for `pad = undef` NaN (integers: 0x5A bytes), so a leak shows."""
+    if encoding_of(tensor).pads_zero:
+        return 0
+    if isinstance(tensor.element_type, IntegerType):
+        return (
+            1
+            if tensor.element_type.bitwidth == 1
+            else 0x5A5A5A5A5A5A5A5A & ((1 << tensor.element_type.bitwidth - 1) - 1)
+        )
+    return math.nan
+
+
+def pack(array: Array, tensor: TensorType[Any]) -> Array:
+    """The logical array as stored by `tensor` (contiguous, physical shape)."""
+    return encoding_of(tensor).map.pack(array, fill_value(tensor))
+
+
+def unpack(physical: Array, tensor: TensorType[Any]) -> Array:
+    """The logical array of a stored one."""
+    return encoding_of(tensor).map.unpack(physical, tensor.get_shape())
+
+
+def transdata(stored: Array, source: TensorType[Any], target: TensorType[Any]) -> Array:
+    """Reference of `layout.transdata`: unpack, convert (to nearest even), pack."""
+    import numpy as np
+
+    from graph_engine.target_ascend.isa.model import DType
+
+    dtype = np.dtype(DType.from_mlir(element_name(target.element_type)).numpy)
+    with np.errstate(over="ignore", invalid="ignore"):
+        logical = unpack(stored, source).astype(dtype, copy=False)
+    return pack(logical, target)
+
+
+@irdl_op_definition
+class TransDataOp(IRDLOperation):
+    """Stores the same logical tensor in another format; the only operator that changes an encoding.
+
+    `%y = layout.transdata %x : tensor<...> -> tensor<..., #layout.nc1hwc0<...>>`. Logical shapes are equal; the
+    element type may change as well (one task does both), to nearest even. CANN's TransData.
+    """
+
+    name = "layout.transdata"
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
+
+    def __init__(self, x: SSAValue, result_type: TensorType[Any]):
+        super().__init__(operands=[x], result_types=[result_type])
+
+    def verify_(self) -> None:
+        source, target = cast("TensorType[Any]", self.x.type), cast("TensorType[Any]", self.y.type)
+        if source.get_shape() != target.get_shape():
+            raise VerifyException(f"layout.transdata keeps the logical shape, found {source} -> {target}")
+        for tensor in (source, target):
+            try:
+                physical_shape(tensor)
+            except ValueError as error:
+                raise VerifyException(f"layout.transdata: {tensor}: {error}") from None
+
+    def evaluate(self, inputs: Sequence[Array]) -> list[Array]:
+        """Stored input to stored output."""
+        return [transdata(inputs[0], cast("TensorType[Any]", self.x.type), cast("TensorType[Any]", self.y.type))]
+
+
+LAYOUT = Dialect(
+    "layout",
+    [TransDataOp],
+    [
+        PadAttr,
+        ND,
+        NCHW,
+        NHWC,
+        HWCN,
+        NC1HWC0,
+        NC1HWC0C04,
+        NDC1HWC0,
+        FractalZ,
+        FractalZC04,
+        FractalZ3D,
+        FractalZKN,
+        FractalNZ,
+    ],
+)
