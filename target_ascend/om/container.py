@@ -11,19 +11,16 @@ import hashlib
 import json
 import mmap
 import os
-import secrets
-import shutil
 import struct
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.encoding import decode_kernel, encode_kernel
 from graph_engine.target_ascend.isa.model import Kernel
 from graph_engine.target_ascend.om import vendor
+from graph_engine.target_ascend.om.atomic_write import write_atomically
 from graph_engine.target_ascend.om.program import AicpuCall, EntryPoint, Launch, Program
 from graph_engine.target_ascend.om.program_json import (
     attributes_from_json,
@@ -79,7 +76,7 @@ def save(program: Program, path: str | os.PathLike[str]) -> None:
         (CUST_AICPU_KERNELS, _items((op, b"") for op in aicpu_operators(program))),
         (WEIGHTS_DATA, _weight_chunks(program)),
     ]
-    _write_atomically(Path(path), lambda file: _write(file, contents))
+    write_atomically(path, lambda file: _write(file, contents))
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = True) -> Program:
@@ -212,33 +209,6 @@ def _table_digest(head: memoryview) -> bytes:
     digest = hashlib.sha256(head[: HEADER_BYTES - 32])
     digest.update(head[HEADER_BYTES:])
     return digest.digest()
-
-
-def _write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    target = Path(os.path.realpath(path))
-    try:
-        if target.exists() and not target.is_file():
-            _write_special(target, write)
-            return
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            with open(temporary, "xb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as problem:
-        raise GraphEngineError(f"cannot write {path}: {problem.strerror or problem}") from problem
-
-
-def _write_special(target: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Writes to a device or pipe, which cannot seek and must not be replaced by a file (/dev/null)."""
-    with open(target, "wb") as device, tempfile.TemporaryFile() as file:
-        write(file)
-        file.seek(0)
-        shutil.copyfileobj(file, device)
 
 
 def _map(path: str | os.PathLike[str]) -> memoryview:
