@@ -1,0 +1,274 @@
+"""A kernel flattened for timing: one list of steps per group of equal blocks, loops expanded, costs filled in.
+
+Steps share one tuple per instruction (and flag version), so a loop without device memory accesses is expanded by
+list repetition; a loop body is expanded once per combination of flag versions that it starts with.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.chip.costs import (
+    GmPath,
+    check_pipe,
+    collapse,
+    gm_path,
+    instruction_cycles,
+    moved_bytes,
+    payload_bytes,
+)
+from graph_engine.target_ascend.isa.model import (
+    Affine,
+    Blocks,
+    Instr,
+    Kernel,
+    Loop,
+    Node,
+    Opcode,
+    Operand,
+    Pipe,
+    Rotate,
+    Space,
+)
+from graph_engine.target_ascend.soc.soc import Soc
+
+WORK, MOVE_GM, SET, WAIT, BARRIER_ALL = range(5)
+"""Kinds of steps. MOVE_GM takes its cycles from the list of device memory accesses."""
+
+Step: TypeAlias = tuple[int, int, int, int]
+"""(kind, pipe, cycles, flag number). Flags are numbered over (source pipe, destination pipe, event)."""
+
+
+@dataclass(slots=True)
+class GmAccess:
+    """A move to or from device memory, for all blocks of a group in step.
+
+    `runs`: (offset, bytes) of what the group's blocks touch, relative to the block-independent part of the
+    address, merged where they meet; `handled` and `payload` are per block (see `costs`).
+    """
+
+    argument: int
+    write: bool
+    path: GmPath
+    handled: int
+    payload: int
+    const: int
+    terms: tuple[tuple[int, int], ...]
+    runs: list[tuple[int, int]]
+    footprints: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
+    cycles: dict[int, int] = field(default_factory=dict[int, int])
+
+
+@dataclass(slots=True)
+class BlockGroup:
+    """Blocks that run the same steps. `accesses`: (access, byte offset in the argument) in program order."""
+
+    blocks: tuple[int, ...]
+    steps: list[Step]
+    accesses: list[tuple[GmAccess, int]]
+    busy: list[int]
+    """Cycles by pipe without those of device memory moves and flags; S counts one for every instruction."""
+    payload_read: int = 0
+    payload_written: int = 0
+    timed: dict[tuple[int, ...], tuple[int, list[int]]] = field(
+        default_factory=dict[tuple[int, ...], tuple[int, list[int]]]
+    )
+
+
+@dataclass(slots=True)
+class KernelSteps:
+    """The groups of a kernel's blocks. `flags`: how many flags the steps number."""
+
+    groups: list[BlockGroup]
+    flags: int
+
+
+def flatten_kernel(soc: Soc, kernel: Kernel, block_dim: int) -> KernelSteps:
+    """Flattens `kernel` for a launch of `block_dim` blocks. Raises GraphEngineError for what the chip lacks."""
+    edges = {0, block_dim}
+    for node in kernel.body:
+        if isinstance(node, Blocks):
+            edges |= {min(node.lo, block_dim), min(node.hi, block_dim)}
+    merged: dict[tuple[int, ...], list[int]] = {}
+    ordered = sorted(edges)
+    for lo, hi in zip(ordered, ordered[1:], strict=False):
+        runs = tuple(i for i, node in enumerate(kernel.body) if not isinstance(node, Blocks) or node.lo <= lo < node.hi)
+        merged.setdefault(runs, []).extend(range(lo, hi))
+    flags: dict[tuple[int, int, int], int] = {}
+    groups: list[BlockGroup] = []
+    for indexes, blocks in merged.items():
+        body: list[Node] = []
+        for i in indexes:
+            node = kernel.body[i]
+            body.extend(node.body if isinstance(node, Blocks) else (node,))
+        groups.append(_Expander(soc, kernel, tuple(blocks), flags).group(tuple(body)))
+    return KernelSteps(groups, len(flags))
+
+
+_Static: TypeAlias = tuple[list[Step], Rotate | None, GmAccess | None]
+"""Steps of an instruction by version of its event id, the rotation that chooses, its device memory access."""
+
+
+class _Expander:
+    """Expands the body of one group of blocks; the first block stands for all in loop-carried event ids."""
+
+    def __init__(self, soc: Soc, kernel: Kernel, blocks: tuple[int, ...], flags: dict[tuple[int, int, int], int]):
+        self.soc, self.kernel, self.blocks, self.flags = soc, kernel, blocks, flags
+        self.steps: list[Step] = []
+        self.accesses: list[tuple[GmAccess, int]] = []
+        self.static: dict[int, _Static] = {}
+        self.rotates: dict[int, tuple[Rotate, ...] | None] = {}
+        self.memo: dict[tuple[int, tuple[int, ...]], list[Step]] = {}
+
+    def group(self, body: tuple[Node, ...]) -> BlockGroup:
+        self.expand(body, [self.blocks[0]], self.steps)
+        busy = [0] * len(Pipe)
+        count = Counter(map(id, self.steps))
+        table = {id(step): step for step in self.steps}
+        for key, times in count.items():
+            kind, pipe, cycles, _ = table[key]
+            if kind == WORK:
+                busy[pipe] += cycles * times
+        busy[Pipe.S] = len(self.steps)
+        group = BlockGroup(self.blocks, self.steps, self.accesses, busy)
+        for access, _ in self.accesses:
+            if access.write:
+                group.payload_written += access.payload
+            else:
+                group.payload_read += access.payload
+        return group
+
+    def expand(self, body: tuple[Node, ...], counters: list[int], out: list[Step]) -> None:
+        for node in body:
+            if isinstance(node, Instr):
+                static = self.static.get(id(node))
+                if static is None:
+                    static = self.static[id(node)] = self.prepare(node)
+                steps, rotate, access = static
+                if rotate is not None:
+                    out.append(steps[rotate.index.at(counters) % rotate.count])
+                    continue
+                out.append(steps[0])
+                if access is not None:
+                    offset = access.const
+                    for slot, coef in access.terms:
+                        offset += coef * counters[slot]
+                    self.accesses.append((access, offset))
+            elif isinstance(node, Loop):
+                self.loop(node, counters, out)
+
+    def loop(self, node: Loop, counters: list[int], out: list[Step]) -> None:
+        if id(node) not in self.rotates:
+            self.rotates[id(node)] = self.versions(node)
+        rotates = self.rotates[id(node)]
+        depth = len(counters)
+        counters.append(0)
+        if rotates is None:
+            for i in range(node.trip):
+                counters[-1] = i
+                self.expand(node.body, counters, out)
+        elif not rotates:
+            once: list[Step] = []
+            self.expand(node.body, counters, once)
+            out.extend(once * node.trip)
+        else:
+            key = (id(node), tuple(_outer(r.index, counters, depth) % r.count for r in rotates))
+            if key not in self.memo:
+                expanded: list[Step] = []
+                for i in range(node.trip):
+                    counters[-1] = i
+                    self.expand(node.body, counters, expanded)
+                self.memo[key] = expanded
+            out.extend(self.memo[key])
+        counters.pop()
+
+    def versions(self, node: Loop) -> tuple[Rotate, ...] | None:
+        """Rotations of event ids inside the loop; None where it accesses device memory."""
+        found: list[Rotate] = []
+        for instr in _instructions(node):
+            if any(self.kernel.buffers[o.buffer].space == Space.GM for o in instr.operands):
+                return None
+            if instr.event_rotate is not None:
+                found.append(instr.event_rotate)
+        return tuple(dict.fromkeys(found))
+
+    def prepare(self, instr: Instr) -> _Static:
+        """The steps that stand for an instruction: one, or one for every version of its event id."""
+        kernel, opcode = self.kernel, instr.opcode
+        if opcode in (Opcode.SET_FLAG, Opcode.WAIT_FLAG):
+            if any(p.terms for p in instr.params):
+                raise GraphEngineError(f"kernel {kernel.name}: an event id is a number or rotates")
+            source, target, event = (p.const for p in instr.params)
+            kind, pipe = (SET, source) if opcode == Opcode.SET_FLAG else (WAIT, target)
+            versions = instr.event_rotate.count if instr.event_rotate else 1
+            numbers = [self.flags.setdefault((source, target, event + v), len(self.flags)) for v in range(versions)]
+            return [(kind, pipe, self.soc.sync.cycles, number) for number in numbers], instr.event_rotate, None
+        check_pipe(kernel, instr)
+        cycles = instruction_cycles(self.soc, kernel.buffers, instr)
+        if opcode == Opcode.BARRIER:
+            pipe = instr.params[0].const
+            whole = pipe == Pipe.ALL
+            return [(BARRIER_ALL, 0, cycles, 0) if whole else (WORK, pipe, cycles, 0)], None, None
+        if any(kernel.buffers[o.buffer].space == Space.GM for o in instr.operands):
+            return [(MOVE_GM, instr.pipe.value, 0, 0)], None, self.access(instr)
+        return [(WORK, instr.pipe.value, cycles, 0)], None, None
+
+    def access(self, instr: Instr) -> GmAccess:
+        target, source = instr.operands
+        buffers = self.kernel.buffers
+        write = buffers[target.buffer].space == Space.GM
+        operand = target if write else source
+        size = operand.dtype.bytes
+        coef = sum(c for slot, c in operand.offset.terms if slot == 0) * size
+        return GmAccess(
+            argument=buffers[operand.buffer].address,
+            write=write,
+            path=gm_path(self.soc, buffers[source.buffer].space, buffers[target.buffer].space),
+            handled=max(moved_bytes(target), moved_bytes(source)),
+            payload=payload_bytes(operand),
+            const=operand.offset.const * size,
+            terms=tuple((slot, c * size) for slot, c in operand.offset.terms if slot),
+            runs=_runs(operand, [coef * b for b in self.blocks] if coef else [0], self.soc.l2.line_bytes),
+        )
+
+
+def _outer(index: Affine, counters: list[int], depth: int) -> int:
+    """`index` at the first `depth` counters, the inner ones at 0."""
+    value = index.const
+    for slot, coef in index.terms:
+        if slot < depth:
+            value += coef * counters[slot]
+    return value
+
+
+def _instructions(node: Node) -> Iterator[Instr]:
+    if isinstance(node, Instr):
+        yield node
+    else:
+        for inner in node.body:
+            yield from _instructions(inner)
+
+
+def _runs(operand: Operand, shifts: list[int], line: int) -> list[tuple[int, int]]:
+    """(offset, bytes) of everything that the view touches at the given byte shifts, merged where less than a
+    line lies between."""
+    run, starts = operand.dtype.bytes, [0]
+    for count, (stride,) in reversed(collapse(operand.sizes, (operand.strides,))):
+        step = stride * operand.dtype.bytes
+        if len(starts) == 1 and step - run < line:
+            run += (count - 1) * step
+        else:
+            starts = [s + i * step for s in starts for i in range(count)]
+    starts = sorted({s + shift for s in starts for shift in shifts})
+    merged: list[tuple[int, int]] = []
+    for start in starts:
+        if merged and start <= sum(merged[-1]) + line - 1:
+            first, length = merged[-1]
+            merged[-1] = (first, max(length, start + run - first))
+        else:
+            merged.append((start, run))
+    return merged

@@ -1,0 +1,299 @@
+"""The timing engine: instructions in queues, one per pipe and core, ordered by flags; whole cycles.
+
+The scalar unit S issues one instruction a cycle in program order into the queue of its pipe and stalls while that
+queue is full. A pipe runs its queue in order, one instruction at a time; `wait_flag` holds it until the matching
+`set_flag` ran; a barrier on all pipes holds S until everything issued is done. Device memory goes through
+the L2 (`l2.L2Cache`), whose state lives on from launch to launch; the blocks of a launch access it in step.
+
+Time depends on the kernel, the addresses and the order of launches only, never on data. With the same access
+order every start time is a maximum of sums of costs, so time never falls when a cost rises.
+`docs/timing.md` explains the model with examples to recompute by hand.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.chip.costs import (
+    cycles_of,
+    gm_cycles,
+    microseconds,
+    move_cycles,
+    task_overhead_cycles,
+)
+from graph_engine.target_ascend.chip.l2 import PAGE_BITS, PAGE_BYTES, L2Cache
+from graph_engine.target_ascend.chip.steps import (
+    BARRIER_ALL,
+    MOVE_GM,
+    SET,
+    WAIT,
+    WORK,
+    BlockGroup,
+    KernelSteps,
+    Step,
+    flatten_kernel,
+)
+from graph_engine.target_ascend.isa.model import Kernel, Pipe
+from graph_engine.target_ascend.om.program import AicpuCall, Copy, Launch, Location, TensorDesc
+from graph_engine.target_ascend.soc.soc import Soc
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTiming:
+    """What one launch costs.
+
+    `cycles` = `overhead_cycles` + `kernel_cycles` (of the slowest core); `us` the same in microseconds.
+    `engine_cycles`: busy cycles by pipe, summed over all blocks; S counts one for every instruction issued.
+    `block_cycles`: by block. `bytes_read`/`bytes_written`: elements moved from and to device memory by all
+    blocks; `ddr_bytes_read`/`ddr_bytes_written`: what the L2 fetched and wrote back for it, in whole lines.
+    `busy`: (pipe, start, end) in cycles from the start of the kernel, of block `timeline_block`, where asked for.
+    """
+
+    name: str
+    cycles: int
+    us: float
+    overhead_cycles: int
+    kernel_cycles: int
+    cores: int
+    engine_cycles: dict[Pipe, int]
+    block_cycles: tuple[int, ...]
+    instructions: int
+    bytes_read: int
+    bytes_written: int
+    ddr_bytes_read: int
+    ddr_bytes_written: int
+    busy: tuple[tuple[Pipe, int, int], ...] = ()
+
+    def engine_us(self) -> dict[str, float]:
+        """Busy microseconds by pipe, mean over the cores that the launch uses."""
+        scale = self.us / self.cycles / self.cores if self.cycles else 0.0
+        return {pipe.name: cycles * scale for pipe, cycles in self.engine_cycles.items()}
+
+
+class TimingEngine:
+    """Times the tasks of one run on `soc`, in the order in which they are given; keeps the L2's state.
+
+    `timeline` also records the busy intervals of one block of every launch.
+    """
+
+    def __init__(self, soc: Soc, *, timeline: bool = False):
+        self.soc = soc
+        self.timeline = timeline
+        self.l2 = L2Cache(soc.buffers["l2"], soc.l2.line_bytes)
+        self._overhead = task_overhead_cycles(soc)
+        self._flat: dict[tuple[int, int], tuple[Kernel, KernelSteps]] = {}
+
+    def launch(self, launch: Launch, kernel: Kernel) -> TaskTiming:
+        """Times one launch. Raises GraphEngineError: a wait without a set before it, moves the chip lacks."""
+        soc, blocks = self.soc, launch.block_dim
+        key = id(kernel), blocks
+        if key not in self._flat:
+            self._flat[key] = kernel, flatten_kernel(soc, kernel, blocks)
+        trace = self._flat[key][1]
+        cores = min(blocks, soc.cores.aic)
+        bases = [_address(location) for location in launch.args]
+        block_cycles = [0] * blocks
+        engines = [0] * len(Pipe)
+        fetched = written = read_bytes = written_bytes = instructions = 0
+        busy: tuple[tuple[Pipe, int, int], ...] = ()
+        for group in trace.groups:
+            times, lines_in, lines_out = self._device_memory(group, bases, cores)
+            end, pipes = self._time(kernel, trace, group, times)
+            if self.timeline and not busy:
+                busy = _timeline(group, times, trace.flags, soc.sync.queue_depth)
+            count = len(group.blocks)
+            for block in group.blocks:
+                block_cycles[block] = end
+            for pipe, cycles in enumerate(pipes):
+                engines[pipe] += cycles * count
+            fetched += lines_in
+            written += lines_out
+            read_bytes += group.payload_read * count
+            written_bytes += group.payload_written * count
+            instructions += len(group.steps) * count
+        per_core = [sum(block_cycles[core::cores]) for core in range(cores)]
+        total = max(per_core, default=0)
+        line = self.l2.line_bytes
+        return TaskTiming(
+            name=launch.name,
+            cycles=self._overhead + total,
+            us=microseconds(soc, self._overhead + total),
+            overhead_cycles=self._overhead,
+            kernel_cycles=total,
+            cores=cores,
+            engine_cycles={Pipe(pipe): cycles for pipe, cycles in enumerate(engines) if cycles},
+            block_cycles=tuple(block_cycles),
+            instructions=instructions,
+            bytes_read=read_bytes,
+            bytes_written=written_bytes,
+            ddr_bytes_read=fetched * line,
+            ddr_bytes_written=written * line,
+            busy=busy,
+        )
+
+    def aicpu_us(self, call: AicpuCall) -> float:
+        """Microseconds of an AICPU task: fixed + (elements read and written + MACs) / elements per microsecond.
+
+        Both constants are assumptions of the SoC file. What it writes leaves the L2.
+        """
+        elements = call.macs
+        for tensor in (*call.inputs, *call.outputs):
+            count = 1
+            for size in tensor.physical_shape:
+                count *= abs(size)
+            elements += count
+        self._forget(call.outputs)
+        return self.soc.overheads.aicpu_task_us + elements / self.soc.aicpu.elements_per_us
+
+    def aicpu_cycles(self, call: AicpuCall) -> int:
+        """`aicpu_us` in cycles of the AI Core clock, rounded up."""
+        return cycles_of(self.soc, self.aicpu_us(call))
+
+    def copy_cycles(self, copy: Copy) -> int:
+        """A device copy: read latency + bytes at half the DDR's rate (read and written); outside the L2."""
+        path = self.soc.path("gm", "l1", "ddr")
+        rate = max(1, int(self.soc.ddr.total_bytes_per_s / (self.soc.freq_mhz.cube * 1e6) / 2))
+        first = _address(copy.target) >> PAGE_BITS
+        self.l2.forget(first, first + copy.bytes // PAGE_BYTES + 1)
+        return self._overhead + move_cycles(path.latency_cycles, rate, copy.bytes)
+
+    def reset(self) -> None:
+        """Forgets what the L2 holds; flattened kernels stay."""
+        self.l2.clear()
+
+    def _forget(self, tensors: Iterable[TensorDesc]) -> None:
+        for tensor in tensors:
+            first = _address(tensor.location) >> PAGE_BITS
+            self.l2.forget(first, first + tensor.bytes // PAGE_BYTES + 1)
+
+    def _device_memory(self, group: BlockGroup, bases: Sequence[int], cores: int) -> tuple[list[int], int, int]:
+        """Cycles of every device memory move of a group, and the lines that the L2 fetched and wrote back."""
+        l2, soc = self.l2, self.soc
+        movers = min(len(group.blocks), cores)
+        times: list[int] = []
+        fetched = written = 0
+        for access, offset in group.accesses:
+            address = bases[access.argument] + offset
+            low = address & (PAGE_BYTES - 1)
+            footprint = access.footprints.get(low)
+            if footprint is None:
+                footprint = access.footprints[low] = l2.footprint(address, access.runs)
+            lines_in, lines_out = l2.touch(address >> PAGE_BITS, footprint, access.write)
+            fetched += lines_in
+            written += lines_out
+            lines = lines_in + lines_out
+            cycles = access.cycles.get(lines)
+            if cycles is None:
+                cycles = gm_cycles(soc, access.path, access.handled, lines * l2.line_bytes, movers, cores)
+                access.cycles[lines] = cycles
+            times.append(cycles)
+        return times, fetched, written
+
+    def _time(self, kernel: Kernel, trace: KernelSteps, group: BlockGroup, times: list[int]) -> tuple[int, list[int]]:
+        """(end, busy cycles by pipe) of a group's blocks; equal device memory times are timed once."""
+        key = tuple(times)
+        if key not in group.timed:
+            try:
+                ends = run_queues(group.steps, times, trace.flags, self.soc.sync.queue_depth)
+            except IndexError:
+                raise GraphEngineError(_stuck(kernel, group, times)) from None
+            busy = list(group.busy)
+            moves = iter(times)
+            for kind, pipe, _, _ in group.steps:
+                if kind == MOVE_GM:
+                    busy[pipe] += next(moves)
+            group.timed[key] = max(ends, default=0), busy
+        return group.timed[key]
+
+
+def run_queues(steps: Sequence[Step], gm_times: Iterable[int], flags: int, depth: int) -> list[int]:
+    """When every step ends, in cycles; raises IndexError at a wait whose set does not come before it.
+
+    The hot loop of the project: plain integers, one tuple and one queue slot a step.
+    """
+    free = [0] * len(Pipe)
+    queues = [deque([0] * depth) for _ in Pipe]
+    raised: list[deque[int]] = [deque() for _ in range(flags)]
+    moves = iter(gm_times)
+    ends: list[int] = []
+    issue = 0
+    for kind, pipe, cycles, flag in steps:
+        issue += 1
+        if not pipe:
+            if kind == WAIT:
+                issue = max(issue, raised[flag].popleft())
+            elif kind == SET:
+                raised[flag].append(issue)
+            else:
+                if kind == BARRIER_ALL:
+                    issue = max(issue, *free)
+                issue += cycles
+            ends.append(issue)
+            continue
+        queue = queues[pipe]
+        slot = queue.popleft()
+        if slot > issue:
+            issue = slot
+        start = free[pipe]
+        if issue > start:
+            start = issue
+        if kind == MOVE_GM:
+            end = start + next(moves)
+        elif kind == WAIT:
+            at = raised[flag].popleft()
+            if at > start:
+                start = at
+            end = start + cycles
+        else:
+            end = start + cycles
+            if kind == SET:
+                raised[flag].append(end)
+        queue.append(start)
+        free[pipe] = end
+        ends.append(end)
+    return ends
+
+
+def _timeline(group: BlockGroup, times: list[int], flags: int, depth: int) -> tuple[tuple[Pipe, int, int], ...]:
+    """Busy intervals of one block by pipe, touching ones joined."""
+    open_: dict[int, list[int]] = {}
+    done: list[tuple[Pipe, int, int]] = []
+    moves = iter(times)
+    for (kind, pipe, cycles, _), end in zip(group.steps, run_queues(group.steps, times, flags, depth), strict=True):
+        if kind == MOVE_GM:
+            cycles = next(moves)
+        elif kind != WORK:
+            continue
+        last = open_.get(pipe)
+        if last is not None and last[1] == end - cycles:
+            last[1] = end
+            continue
+        if last is not None:
+            done.append((Pipe(pipe), last[0], last[1]))
+        open_[pipe] = [end - cycles, end]
+    done.extend((Pipe(pipe), start, end) for pipe, (start, end) in open_.items())
+    return tuple(sorted(done, key=lambda item: (item[0], item[1])))
+
+
+def _stuck(kernel: Kernel, group: BlockGroup, times: list[int]) -> str:
+    """Names the first wait that no set before it satisfies."""
+    pending: dict[int, int] = {}
+    for index, (kind, pipe, _, flag) in enumerate(group.steps):
+        if kind == SET:
+            pending[flag] = pending.get(flag, 0) + 1
+        elif kind == WAIT:
+            pending[flag] = pending.get(flag, 0) - 1
+            if pending[flag] < 0:
+                return (
+                    f"kernel {kernel.name}, block {group.blocks[0]}: step {index}, a wait_flag of {Pipe(pipe).name}, "
+                    "has no set_flag before it"
+                )
+    return f"kernel {kernel.name}: the flags do not match"
+
+
+def _address(location: Location) -> int:
+    """One number for a place in any segment; segments lie 2**48 bytes apart."""
+    return (((location.segment << 16) | location.index) << 48) + location.offset
