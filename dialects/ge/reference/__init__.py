@@ -1,1 +1,58 @@
-"""numpy meaning of every `ge` operator; imports numpy only."""
+"""What every `ge` operator means, as plain numpy functions: the one reference for folding, AICPU tasks and tests.
+
+A function takes arrays and the operator's properties as keywords and returns one array of the operands' element
+type. fp16 is computed in fp32 and rounded to nearest even once, at the result. Arrays are logical (never packed).
+Imports numpy alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FUNCTIONS: dict[str, tuple[str, str]] = {
+    f"ge.{name}": (module, name)
+    for module, names in {
+        "convolution": ("conv2d",),
+        "matmul": ("matmul",),
+        "normalization": ("batch_norm", "lrn", "softmax"),
+        "elementwise": (
+            "relu",
+            "sigmoid",
+            "tanh",
+            "exp",
+            "log",
+            "sqrt",
+            "abs",
+            "neg",
+            "reciprocal",
+            "erf",
+            "leaky_relu",
+            "clip",
+            "cast",
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "maximum",
+            "minimum",
+            "pow",
+        ),
+        "pooling": ("max_pool", "avg_pool", "global_avg_pool", "global_max_pool"),
+        "reduction": ("reduce_mean", "reduce_sum", "reduce_max", "reduce_min"),
+        "shape": ("reshape", "transpose", "concat", "pad", "slice"),
+    }.items()
+    for name in names
+}
+"""Operator name -> (module of this package, function)."""
+
+
+def evaluate(op: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> list[Any]:
+    """The results of operator `op` ("ge.lrn") on numpy arrays; `attributes` are its properties as plain values.
+
+    Raises KeyError for an operator without a reference.
+    """
+    module, function = FUNCTIONS[op]
+    reference = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+    return [reference(*inputs, **attributes)]

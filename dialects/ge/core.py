@@ -1,0 +1,420 @@
+"""What every `ge` operator shares: declared traits, readable assembly, type inference, cost.
+
+Plain operators print as
+
+    %y = ge.conv2d %x, %w, %b {strides = [2, 2], pads = [3, 3, 3, 3]} : (types) -> type
+
+with integer lists, integers, floats and booleans bare and defaults left out. The generic form holds the same values
+as ordinary MLIR properties. An operator class states its operands, its properties, `infer` and, where it differs
+from one vector operation per result element, `cost`; its numeric meaning is the function of the same name in
+`graph_engine.dialects.ge.reference`.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import isfinite, prod
+from typing import Any, ClassVar, TypeAlias, cast
+
+from typing_extensions import Self
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
+from xdsl.irdl import (
+    AttrConstraint,
+    BaseAttr,
+    IRDLOperation,
+    base,
+    eq,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from graph_engine.dialects.ge.interning import (
+    bool_attr,
+    element_bits,
+    float_attr,
+    int_attr,
+    ints_attr,
+    string_attr,
+    tensor_type,
+)
+
+Tensor: TypeAlias = TensorType[Attribute]
+TENSOR = BaseAttr[Tensor](TensorType)
+DYNAMIC = -1
+
+INTS: AttrConstraint[DenseArrayBase[IntegerType]] = DenseArrayBase.constr(i64)
+INT: AttrConstraint[IntegerAttr[IntegerType]] = IntegerAttr.constr(type=eq(i64))
+BOOL: AttrConstraint[IntegerAttr[IntegerType]] = IntegerAttr.constr(type=eq(i1))
+FLOAT: AttrConstraint[FloatAttr] = FloatAttr.constr(f32)
+STRING = base(StringAttr)
+
+_NON_FINITE_BITS = (0x7F800000, 0xFF800000, 0x7FC00000)
+"""inf, -inf and nan are written as fp32 bit patterns, as in MLIR."""
+
+
+def ints_prop(default: Sequence[int] | None = None) -> DenseArrayBase[IntegerType]:
+    """A property that is a list of integers."""
+    return prop_def(INTS, default_value=None if default is None else ints_attr(default))
+
+
+def int_prop(default: int | None = None) -> IntegerAttr[IntegerType]:
+    """A property that is an integer."""
+    return prop_def(INT, default_value=None if default is None else int_attr(default))
+
+
+def bool_prop(default: bool | None = None) -> IntegerAttr[IntegerType]:
+    """A property that is true or false."""
+    return prop_def(BOOL, default_value=None if default is None else bool_attr(default))
+
+
+def float_prop(default: float | None = None) -> FloatAttr:
+    """A property that is a float, held as fp32 as in ONNX."""
+    return prop_def(FLOAT, default_value=None if default is None else float_attr(default))
+
+
+def string_prop() -> StringAttr:
+    """A property that is a string."""
+    return prop_def(STRING)
+
+
+class Trait(Enum):
+    """What passes may ask of an operator without knowing it."""
+
+    ELEMENTWISE = auto()
+    """Every result element depends on one element of each operand (after broadcasting)."""
+    BROADCAST = auto()
+    """Operands follow numpy's broadcasting."""
+    REDUCTION = auto()
+    """Result elements combine many elements along given axes."""
+    POOL = auto()
+    """Result elements combine a spatial window per channel."""
+    VIEW = auto()
+    """Only the shape changes: the bytes of a plain row-major tensor stay as they are."""
+    MOVEMENT = auto()
+    """Elements are copied to other places without arithmetic."""
+    HEAVY = auto()
+    """Multiply-accumulates on the Cube, in the Cube's formats."""
+    KEEPS_ZERO_PAD = auto()
+    """Zero lanes of the padded channels stay zero; see `GeOp.keeps_zero_pad` for conditions."""
+    CONSTANT = auto()
+    """No operands, value known at compile time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Work of one execution on logical shapes; an unknown dimension counts as 1.
+
+    `macs`: multiply-accumulates on the Cube; `vector_ops`: elementary arithmetic operations of the Vector unit;
+    bytes as stored without padding.
+    """
+
+    macs: int = 0
+    vector_ops: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.macs + other.macs,
+            self.vector_ops + other.vector_ops,
+            self.bytes_read + other.bytes_read,
+            self.bytes_written + other.bytes_written,
+        )
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The logical shape of a tensor value, -1 for an unknown dimension."""
+    return cast(Tensor, value.type).get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    return cast(Tensor, value.type).element_type
+
+
+def elements_of(value: SSAValue) -> int:
+    """The number of logical elements; an unknown dimension counts as 1."""
+    return prod(d for d in shape_of(value) if d != DYNAMIC)
+
+
+def bytes_of(value: SSAValue) -> int:
+    """The bytes of the logical elements, without padding; an unknown dimension counts as 1."""
+    return elements_of(value) * element_bits(element_of(value)) // 8
+
+
+def dims_agree(a: int, b: int) -> bool:
+    """Whether two dimensions can be equal: known and equal, or one unknown."""
+    return a == b or a == DYNAMIC or b == DYNAMIC
+
+
+def shapes_agree(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether two shapes can be equal when unknown dimensions are known."""
+    return len(a) == len(b) and all(map(dims_agree, a, b))
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape as people write it: `1x3x?x224`, `scalar` for rank 0."""
+    return "x".join("?" if d == DYNAMIC else str(d) for d in shape) or "scalar"
+
+
+def python_value(attribute: Attribute) -> Any:
+    """The JSON-able Python value of a property: int, float, bool, str or list (nested lists, dictionaries)."""
+    match attribute:
+        case DenseArrayBase():
+            return list(attribute.get_values())
+        case IntegerAttr():
+            return bool(attribute.value.data) if attribute.type == i1 else attribute.value.data
+        case FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case ArrayAttr():
+            return [python_value(item) for item in cast(ArrayAttr[Attribute], attribute)]
+        case DictionaryAttr():
+            return {key: python_value(item) for key, item in attribute.data.items()}
+        case _:
+            raise TypeError(f"no plain value for {attribute}")
+
+
+class GeOp(IRDLOperation, ABC):
+    """A plain operator: tensors in, one tensor out, properties that the reference function takes as keywords."""
+
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset()
+    VECTOR_OPS: ClassVar[int] = 1
+    """Vector operations per result element, for the default `cost`."""
+
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure())
+
+    def init(
+        self,
+        operands: Sequence[SSAValue | Operation | None],
+        properties: Mapping[str, Attribute],
+        result_type: Tensor | None,
+    ) -> None:
+        """Builds the operator in one go (cheaper than the general builder); a missing result type is inferred."""
+        values = [SSAValue.get(value) for value in operands if value is not None]
+        result_types = () if result_type is None else (result_type,)
+        Operation.__init__(self, operands=values, properties=properties, result_types=result_types)
+        if result_type is None:
+            self.results = SSAValues(OpResult(t, self, i) for i, t in enumerate(self.infer()))
+
+    @property
+    def traits_ge(self) -> frozenset[Trait]:
+        """The operator's traits."""
+        return self.TRAITS
+
+    @property
+    def reference(self) -> str:
+        """The name of the function in the reference package that gives the operator its meaning."""
+        return self.name.removeprefix("ge.")
+
+    @classmethod
+    def has(cls, trait: Trait) -> bool:
+        """Whether the operator has a trait."""
+        return trait in cls.TRAITS
+
+    def keeps_zero_pad(self) -> bool:
+        """Whether zero lanes in the channel padding of every operand give zero lanes in the result."""
+        return Trait.KEEPS_ZERO_PAD in self.TRAITS
+
+    @abstractmethod
+    def infer(self) -> tuple[Tensor, ...]:
+        """Result types (logical shape and element type, no encoding) from operand types and properties.
+
+        Unknown dimensions pass through. Raises VerifyException naming the operator and the shapes at fault.
+        """
+
+    def cost(self) -> Cost:
+        """The work of one execution."""
+        return Cost(
+            vector_ops=self.VECTOR_OPS * elements_of(self.result),
+            bytes_read=sum(map(bytes_of, self.operands)),
+            bytes_written=bytes_of(self.result),
+        )
+
+    def attribute_values(self) -> dict[str, Any]:
+        """The properties as plain JSON-able values: the keywords of the reference function."""
+        return {name: python_value(value) for name, value in self.properties.items()}
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        """The values of an integer-list property."""
+        return cast(DenseArrayBase[IntegerType], self.properties[name]).get_values()
+
+    def fail(self, message: str) -> VerifyException:
+        """An error to raise, beginning with the operator's name."""
+        return VerifyException(f"{self.name}: {message}")
+
+    def operand_shapes(self) -> str:
+        """All operand shapes, for messages."""
+        return ", ".join(shape_text(shape_of(v)) for v in self.operands)
+
+    def require_rank(self, value: SSAValue, rank: int, what: str) -> tuple[int, ...]:
+        """The shape of `value`, which must have `rank` dimensions."""
+        shape = shape_of(value)
+        if len(shape) != rank:
+            raise self.fail(f"{what} must have rank {rank}, got {shape_text(shape)}")
+        return shape
+
+    def require_length(self, name: str, length: int) -> tuple[int, ...]:
+        """The values of an integer-list property, which must be `length` many."""
+        values = self.ints(name)
+        if len(values) != length:
+            raise self.fail(f"{name} must have {length} values, got {list(values)}")
+        return values
+
+    def require_same_element(self) -> Attribute:
+        """The element type, which all operands must share."""
+        element = element_of(self.operands[0])
+        for value in self.operands[1:]:
+            if (other := element_of(value)) is not element and other != element:
+                raise self.fail(f"operands must have one element type, got {element} and {other}")
+        return element
+
+    def axis_in(self, axis: int, rank: int) -> int:
+        """`axis` counted from the front; raises if it is outside the rank."""
+        if not -rank <= axis < rank:
+            raise self.fail(f"axis {axis} is outside rank {rank} of {self.operand_shapes()}")
+        return axis % rank
+
+    def verify_(self) -> None:
+        for value, inferred in zip(self.results, self.infer(), strict=True):
+            declared = cast(Tensor, value.type)
+            if inferred is declared:
+                continue
+            if inferred.element_type != declared.element_type:
+                raise self.fail(
+                    f"result element type must be {inferred.element_type}, got {declared.element_type} "
+                    f"(operands {self.operand_shapes()})"
+                )
+            if not shapes_agree(inferred.get_shape(), declared.get_shape()):
+                raise self.fail(
+                    f"operands {self.operand_shapes()} give {shape_text(inferred.get_shape())}, "
+                    f"result is declared {shape_text(declared.get_shape())}"
+                )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        properties, attributes = parse_properties(cls, parser)
+        parser.parse_punctuation(":")
+        position = parser.pos
+        types = parser.parse_function_type()
+        operands = parser.resolve_operands(unresolved or [], types.inputs.data, position)
+        return cls.create(
+            operands=operands, result_types=types.outputs.data, properties=properties, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_operand)
+        print_properties(self, printer)
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
+
+
+def _parse_value(parser: Parser, kind: AttrConstraint) -> Attribute:
+    if kind == INTS:
+        return ints_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+    if kind == INT:
+        return int_attr(parser.parse_integer(allow_boolean=False))
+    if kind == BOOL:
+        return bool_attr(parser.parse_boolean())
+    if kind == STRING:
+        return string_attr(parser.parse_str_literal())
+    if kind == FLOAT:
+        value = parser.parse_number()
+        if isinstance(value, int) and value in _NON_FINITE_BITS:
+            value = struct.unpack("<f", value.to_bytes(4, "little"))[0]
+        return float_attr(float(value))
+    return parser.parse_attribute()
+
+
+def parse_properties(cls: type[IRDLOperation], parser: Parser) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Parses `{name = value, ...}`: declared names are properties in their bare form, others plain attributes."""
+    declared = cls.get_irdl_definition().properties
+    properties: dict[str, Attribute] = {}
+    attributes: dict[str, Attribute] = {}
+
+    def entry() -> None:
+        name = parser.parse_identifier_or_str_literal()
+        if name in properties or name in attributes:
+            parser.raise_error(f"duplicate attribute '{name}' of {cls.name}")
+        if name in declared:
+            parser.parse_punctuation("=")
+            properties[name] = _parse_value(parser, declared[name].constr)
+        elif "." not in name:
+            parser.raise_error(f"{cls.name} has no attribute '{name}'; it has {', '.join(declared) or 'none'}")
+        elif parser.parse_optional_punctuation("=") is None:
+            attributes[name] = UnitAttr()
+        else:
+            attributes[name] = parser.parse_attribute()
+
+    parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, entry)
+    return properties, attributes
+
+
+def print_properties(op: IRDLOperation, printer: Printer, hidden: Sequence[str] = ()) -> None:
+    """Prints `{name = value, ...}`, leaving out `hidden` names and properties that equal their default."""
+    declared = op.get_irdl_definition().properties
+    shown = [
+        (name, op.properties[name], True)
+        for name, definition in declared.items()
+        if name in op.properties and name not in hidden and definition.default_value != op.properties[name]
+    ]
+    shown += [(name, value, False) for name, value in op.attributes.items()]
+    if not shown:
+        return
+
+    def entry(item: tuple[str, Attribute, bool]) -> None:
+        name, value, bare = item
+        if isinstance(value, UnitAttr):
+            return printer.print_string(name)
+        printer.print_string(f"{name} = ")
+        match value:
+            case DenseArrayBase() if bare:
+                printer.print_string(str(list(value.get_values())))
+            case IntegerAttr() if bare and value.type == i64:
+                printer.print_string(str(value.value.data))
+            case FloatAttr() if bare and isfinite(value.value.data):
+                printer.print_float(value.value.data, f32)
+            case FloatAttr() if bare:
+                printer.print_string(f"0x{struct.pack('>f', value.value.data).hex().upper()}")
+            case _:
+                printer.print_attribute(value)
+
+    printer.print_string(" {")
+    printer.print_list(shown, entry)
+    printer.print_string("}")
+
+
+def typed(shape: Sequence[int], like: SSAValue) -> tuple[Tensor]:
+    """A one-result inference: `shape` with the element type of `like`."""
+    return (tensor_type(shape, element_of(like)),)

@@ -1,0 +1,32 @@
+"""The `ge` dialect: all its operators and attributes."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from graph_engine.dialects.ge.constant import CONSTANT
+from graph_engine.dialects.ge.convolution import CONVOLUTION
+from graph_engine.dialects.ge.elementwise import ELEMENTWISE
+from graph_engine.dialects.ge.fused import FUSED
+from graph_engine.dialects.ge.matmul import MATMUL
+from graph_engine.dialects.ge.normalization import NORMALIZATION
+from graph_engine.dialects.ge.pooling import POOLING
+from graph_engine.dialects.ge.reduction import REDUCTION
+from graph_engine.dialects.ge.shape import SHAPE
+from graph_engine.dialects.ge.weights import FoldAttr, WeightAttr
+
+GE = Dialect(
+    "ge",
+    [
+        *CONSTANT,
+        *CONVOLUTION,
+        *MATMUL,
+        *NORMALIZATION,
+        *ELEMENTWISE,
+        *POOLING,
+        *REDUCTION,
+        *SHAPE,
+        *FUSED,
+    ],
+    [WeightAttr, FoldAttr],
+)

@@ -1,0 +1,66 @@
+"""Running `ge` operators and functions on numpy arrays through the reference.
+
+Arrays are logical: an encoding changes how a tensor is stored, not its value, so `layout.transdata` is at most a
+cast here and packed constants are unpacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.core import GeOp, Tensor
+from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.interning import NO_ENCODING, element_name
+from graph_engine.dialects.ge.reference import evaluate
+from graph_engine.errors import GraphEngineError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def evaluate_op(op: Operation, inputs: Sequence[Array]) -> list[Array]:
+    """The results of one operator on logical arrays. Raises GraphEngineError if it has no reference."""
+    match op:
+        case ConstantOp():
+            return [_constant(op)]
+        case FusedOp():
+            return evaluate_block(op.block, inputs)
+        case GeOp():
+            return evaluate(op.name, list(inputs), op.attribute_values())
+        case _ if op.name == "layout.transdata":
+            target = element_name(cast(Tensor, op.results[0].type).element_type)
+            return evaluate("ge.cast", list(inputs), {"to": target})
+        case _:
+            raise GraphEngineError(f"{op.name} has no numpy reference")
+
+
+def _constant(op: ConstantOp) -> Array:
+    from graph_engine.dialects.ge.weights import materialize
+
+    type_ = op.result.type
+    array = materialize(op.value, type_)
+    if type_.encoding == NO_ENCODING:
+        return array
+    from graph_engine.dialects import layout
+
+    return layout.unpack(array, type_)
+
+
+def evaluate_block(block: Block, inputs: Sequence[Array]) -> list[Array]:
+    """What the terminator of a straight-line block receives. A value is dropped after its last use."""
+    ops = list(block.ops)
+    last_use = {value: i for i, op in enumerate(ops) for value in op.operands}
+    values: dict[SSAValue, Array] = dict(zip(block.args, inputs, strict=True))
+    for i, op in enumerate(ops[:-1]):
+        results = evaluate_op(op, [values[v] for v in op.operands])
+        values.update(zip(op.results, results, strict=True))
+        for value in op.operands:
+            if last_use[value] == i:
+                values.pop(value, None)
+    return [values[v] for v in ops[-1].operands]

@@ -1,0 +1,155 @@
+"""Cached types and attributes: xDSL does not unique them and each costs 30-50 us to build.
+
+Shapes are tuples of integers with -1 for an unknown (`?`) dimension. Element types go by their MLIR names
+(`f16`, `i64`, ...), numpy types by numpy's (`float16`, `int64`, ...).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    NoneAttr,
+    Signedness,
+    StringAttr,
+    TensorType,
+    f32,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TensorTypeAny: TypeAlias = TensorType[Attribute]
+
+NO_ENCODING = NoneAttr()
+
+_ELEMENTS: dict[str, Attribute] = {
+    "f16": Float16Type(),
+    "bf16": BFloat16Type(),
+    "f32": Float32Type(),
+    "f64": Float64Type(),
+    "i1": i1,
+    "i8": IntegerType(8),
+    "i16": IntegerType(16),
+    "i32": IntegerType(32),
+    "i64": i64,
+    "ui8": IntegerType(8, Signedness.UNSIGNED),
+    "ui16": IntegerType(16, Signedness.UNSIGNED),
+    "ui32": IntegerType(32, Signedness.UNSIGNED),
+    "ui64": IntegerType(64, Signedness.UNSIGNED),
+}
+_NAMES: dict[Attribute, str] = {attribute: name for name, attribute in _ELEMENTS.items()}
+NUMPY_NAMES: dict[str, str] = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "i1": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "ui8": "uint8",
+    "ui16": "uint16",
+    "ui32": "uint32",
+    "ui64": "uint64",
+}
+_ELEMENT_OF_NUMPY = {numpy_name: name for name, numpy_name in NUMPY_NAMES.items()}
+_BITS = {name: int(name.lstrip("bfui")) for name in _ELEMENTS}
+
+
+def element_type(name: str) -> Attribute:
+    """The element type called `name` in MLIR, e.g. `f16`. Raises KeyError for a name that `ge` does not know."""
+    return _ELEMENTS[name]
+
+
+def element_name(element: Attribute) -> str:
+    """The MLIR name of an element type: the inverse of `element_type`."""
+    return _NAMES.get(element) or str(element)
+
+
+def element_bits(element: Attribute | str) -> int:
+    """Bits of one element as stored without an encoding; `i1` takes a whole byte."""
+    return max(8, _BITS[element if isinstance(element, str) else element_name(element)])
+
+
+def numpy_dtype(element: Attribute | str) -> np.dtype[Any]:
+    """The numpy type of an element type. Raises KeyError for `bf16`, which numpy lacks."""
+    import numpy as np
+
+    return np.dtype(NUMPY_NAMES[element if isinstance(element, str) else element_name(element)])
+
+
+def element_of_numpy(dtype: np.dtype[Any] | str) -> Attribute:
+    """The element type of a numpy type: the inverse of `numpy_dtype`."""
+    return _ELEMENTS[_ELEMENT_OF_NUMPY[str(dtype)]]
+
+
+_tensor_types: dict[tuple[tuple[int, ...], Attribute, Attribute], TensorTypeAny] = {}
+
+
+def tensor_type(
+    shape: Sequence[int], element: Attribute | str, encoding: Attribute | None = None
+) -> TensorType[Attribute]:
+    """The tensor type of logical `shape` (-1 = unknown), element type (or its name) and layout encoding."""
+    if isinstance(element, str):
+        element = _ELEMENTS[element]
+    key = (tuple(shape), element, encoding or NO_ENCODING)
+    found = _tensor_types.get(key)
+    if found is None:
+        found = _tensor_types[key] = TensorType(element, key[0], key[2])
+    return found
+
+
+@lru_cache(maxsize=None)
+def _ints(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, values)
+
+
+def ints_attr(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """`array<i64: ...>`."""
+    return _ints(tuple(values))
+
+
+@lru_cache(maxsize=None)
+def int_attr(value: int) -> IntegerAttr[IntegerType]:
+    """`value : i64`."""
+    return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=None)
+def _float(value: float, sign: float) -> FloatAttr[Float32Type]:
+    del sign  # part of the cache key: 0.0 == -0.0
+    return FloatAttr(value, f32)
+
+
+def float_attr(value: float) -> FloatAttr[Float32Type]:
+    """`value : f32`, rounded to fp32: ONNX float attributes are fp32."""
+    return _float(value, math.copysign(1.0, value))
+
+
+_BOOLS: tuple[IntegerAttr[IntegerType], IntegerAttr[IntegerType]] = (IntegerAttr(0, i1), IntegerAttr(1, i1))
+
+
+def bool_attr(value: bool) -> IntegerAttr[IntegerType]:
+    """`true` or `false`."""
+    return _BOOLS[bool(value)]
+
+
+@lru_cache(maxsize=None)
+def string_attr(value: str) -> StringAttr:
+    """A string attribute."""
+    return StringAttr(value)

@@ -1,0 +1,71 @@
+"""Where an operator comes from: the ONNX node's name, type and outputs, kept as MLIR locations.
+
+A node is `loc("conv1"("Conv"("y0, y1")))`: name, operator type, output names, nested because xDSL cannot parse the
+metadata of a fused location. What replaces several nodes carries `loc(fused[...])` of them, flat and in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    CallSiteLoc,
+    FusedLoc,
+    LocationAttr,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute
+
+from graph_engine.target_ascend.om.program import SourceNode
+
+_SEPARATOR = ", "
+
+
+def node_location(name: str, op_type: str, outputs: Sequence[str]) -> NameLoc:
+    """The location of the ONNX node called `name`."""
+    result = NameLoc(StringAttr(_SEPARATOR.join(outputs)), NoneAttr())
+    return NameLoc(StringAttr(name), NameLoc(StringAttr(op_type), result))
+
+
+def _parts(location: Attribute) -> Iterator[LocationAttr]:
+    if isinstance(location, FusedLoc):
+        for part in cast(ArrayAttr[Attribute], location.locations):
+            yield from _parts(part)
+    elif not isinstance(location, UnknownLoc):
+        yield cast(LocationAttr, location)
+
+
+def fuse(*locations: Attribute) -> LocationAttr:
+    """One location for what replaces operators at `locations`: flat, in order, without repetition."""
+    parts: tuple[LocationAttr, ...] = tuple(dict.fromkeys(p for location in locations for p in _parts(location)))
+    if not parts:
+        return UNKNOWN_LOC
+    return parts[0] if len(parts) == 1 else FusedLoc(parts, NoneAttr())
+
+
+def _name_and_child(location: Attribute) -> tuple[str, Attribute]:
+    if isinstance(location, NameLoc):
+        return location.desc.data, location.location
+    return "", NoneAttr()
+
+
+def _nodes(locations: Iterable[LocationAttr]) -> Iterator[SourceNode]:
+    for location in locations:
+        if isinstance(location, CallSiteLoc):
+            yield from _nodes(_parts(location.callee))
+        elif isinstance(location, NameLoc):
+            name, child = _name_and_child(location)
+            op_type, child = _name_and_child(child)
+            outputs, _ = _name_and_child(child)
+            yield SourceNode(name, op_type, tuple(outputs.split(_SEPARATOR)) if outputs else ())
+
+
+def source_nodes(location: Attribute) -> list[SourceNode]:
+    """The ONNX nodes that `location` names, in order; file positions and unknown parts name none."""
+    return list(dict.fromkeys(_nodes(_parts(location))))

@@ -1,0 +1,103 @@
+"""Pooling, one shifted slice of the input per kernel element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from graph_engine.dialects.ge.reference.rounding import Array, narrow, widen
+
+
+def _extent(extent: int, kernel: int, stride: int, begin: int, end: int, dilation: int, ceil_mode: bool) -> int:
+    room = extent + begin + end - dilation * (kernel - 1) - 1
+    count = (-(-room // stride) if ceil_mode else room // stride) + 1
+    if ceil_mode and (count - 1) * stride >= extent + begin:
+        count -= 1  # a window must not begin in the padding behind the input
+    return count
+
+
+def _taps(
+    x: Array,
+    fill: Any,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    ceil_mode: bool,
+) -> Iterator[Array]:
+    """For every kernel element, the input elements under it at all output positions; `fill` outside the input."""
+    spatial = x.shape[2:]
+    counts = [
+        _extent(spatial[i], kernel[i], strides[i], pads[i], pads[i + 2], dilations[i], ceil_mode) for i in range(2)
+    ]
+    reach = [(counts[i] - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 for i in range(2)]
+    behind = [max(0, reach[i] - spatial[i] - pads[i]) for i in range(2)]
+    padded = x
+    if any(pads[:2]) or any(behind):
+        widths = ((0, 0), (0, 0), (pads[0], behind[0]), (pads[1], behind[1]))
+        padded = np.pad(x, widths, constant_values=fill)
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            top, left = i * dilations[0], j * dilations[1]
+            yield padded[
+                :,
+                :,
+                top : top + (counts[0] - 1) * strides[0] + 1 : strides[0],
+                left : left + (counts[1] - 1) * strides[1] + 1 : strides[1],
+            ]
+
+
+def _combine(function: Callable[..., Any], taps: Iterator[Array]) -> Array:
+    result = next(taps).copy()
+    for tap in taps:
+        function(result, tap, out=result)
+    return result
+
+
+def max_pool(
+    x: Array,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+) -> Array:
+    """The largest element of each window."""
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    return _combine(np.maximum, _taps(x, lowest, kernel, strides, pads, dilations, ceil_mode))
+
+
+def avg_pool(
+    x: Array,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> Array:
+    """The mean of each window over the input, or over input and pads if `count_include_pad`."""
+    wide = widen(x)
+    total = _combine(np.add, _taps(wide, 0, kernel, strides, pads, (1, 1), ceil_mode))
+    counted = np.ones((1, 1, *x.shape[2:]), wide.dtype)
+    window_pads: Sequence[int] = pads
+    if count_include_pad:
+        counted = np.pad(counted, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])), constant_values=1)
+        window_pads = (0, 0, 0, 0)
+    counts = _combine(np.add, _taps(counted, 0, kernel, strides, window_pads, (1, 1), ceil_mode))
+    counts = counts[:, :, : total.shape[2], : total.shape[3]]
+    return narrow(total / counts, x.dtype)
+
+
+def global_avg_pool(x: Array) -> Array:
+    """The mean over all spatial positions."""
+    wide = widen(x)
+    return narrow(wide.mean(axis=tuple(range(2, x.ndim)), keepdims=True, dtype=np.float64), x.dtype)
+
+
+def global_max_pool(x: Array) -> Array:
+    """The largest element over all spatial positions."""
+    return x.max(axis=tuple(range(2, x.ndim)), keepdims=True)

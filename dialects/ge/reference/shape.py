@@ -1,0 +1,39 @@
+"""Shapes and places."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+
+import numpy as np
+
+from graph_engine.dialects.ge.reference.rounding import Array
+
+
+def reshape(x: Array, *, shape: Sequence[int]) -> Array:
+    """The same elements in row-major order; one extent may be -1."""
+    return x.reshape(tuple(shape))
+
+
+def transpose(x: Array, *, perm: Sequence[int]) -> Array:
+    """Axis i of the result is axis perm[i] of x."""
+    return np.ascontiguousarray(x.transpose(tuple(perm)))
+
+
+def concat(*xs: Array, axis: int) -> Array:
+    """The operands one after another along `axis`."""
+    return np.concatenate(xs, axis=axis)
+
+
+def pad(x: Array, *, pads: Sequence[int], value: float = 0.0) -> Array:
+    """x with `value` around it; `pads` = begins, then ends."""
+    widths = list(zip(pads[: x.ndim], pads[x.ndim :], strict=True))
+    return np.pad(x, widths, constant_values=x.dtype.type(value))
+
+
+def slice(x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]) -> Array:
+    """x[start:end:step] along each of `axes`."""
+    index = [builtins.slice(None)] * x.ndim
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        index[axis] = builtins.slice(start, end, step)
+    return np.ascontiguousarray(x[tuple(index)])
