@@ -119,7 +119,14 @@ def load_pass(name: str) -> type[ModulePass]:
     if name not in known:
         raise GraphEngineError(f"unknown pass '{name}'{nearest(name, known)}")
     target = known[name]
-    return load_object(target) if isinstance(target, str) else target()
+    if not isinstance(target, str):
+        return target()
+    try:
+        return load_object(target)
+    except ModuleNotFoundError as error:
+        if error.name != target.split(":")[0]:
+            raise
+        raise GraphEngineError(f"pass '{name}' is listed but its file is missing") from None
 
 
 def instantiate(spec: PassSpec) -> ModulePass:

@@ -24,30 +24,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, ModuleOp, NoneAttr, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.traits import ConstantLike
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.worklist import Worklist
 
+from graph_engine.dialects.ge.locations import fuse
 from graph_engine.errors import GraphEngineError
 
 MAX_ITERATIONS = 32
-
-
-def fuse(*locations: LocationAttr) -> LocationAttr:
-    """One flat location of all, in order, without duplicates; unknown ones are dropped."""
-    flat: dict[LocationAttr, None] = {}
-    for location in locations:
-        parts = [location]
-        if isinstance(location, FusedLoc):
-            assert isinstance(location.locations, ArrayAttr)
-            parts = list(location.locations.data)
-        flat.update((part, None) for part in parts if not isinstance(part, UnknownLoc))
-    if len(flat) > 1:
-        return FusedLoc(ArrayAttr(list(flat)), NoneAttr())
-    return next(iter(flat), UnknownLoc())
 
 
 class CountedRewriter(PatternRewriter):
@@ -90,7 +76,7 @@ class CountedRewriter(PatternRewriter):
             if op.parent is not None and is_trivially_dead(op):
                 pending += _producers(op)
                 self.erase(op)
-                if op.has_trait(ConstantLike):  # a weight is no node of the model
+                if op.name.endswith(".constant"):  # a weight is no node of the model
                     del self.removed[op]
         if not self.removed:
             return

@@ -1,0 +1,83 @@
+"""What our command lines share: one-line errors with the nearest name, and one flag per pass in the order given."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.spec import PassSpec, nearest, parse_options, parse_pipeline
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """argparse whose errors are one `error:` line with exit code 1, and which knows no abbreviations."""
+
+    def __init__(self, **settings: object):
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings)  # pyright: ignore[reportArgumentType]
+
+    def error(self, message: str) -> NoReturn:
+        print(f"error: {message}", file=sys.stderr)
+        raise SystemExit(1)
+
+    def parse(self, arguments: Sequence[str], further_flags: Sequence[str] = ()) -> argparse.Namespace:
+        """Parse; an unknown flag is an error that names the nearest of ours or of `further_flags`."""
+        found, unknown = self.parse_known_args(arguments)
+        flags = [text for text in unknown if text.startswith("-") and text != "-"]
+        if flags:
+            name = flags[0].split("=")[0]
+            known = [option for action in self._actions for option in action.option_strings]
+            self.error(f"unknown option '{name}'{nearest(name, [*known, *further_flags])}")
+        if unknown:
+            self.error(f"one input at a time: unexpected '{unknown[0]}'")
+        return found
+
+
+class PipelineAction(argparse.Action):
+    """Appends the passes of `-p TEXT` to the list that the pass flags append to, in command-line order."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: object = None):
+        namespace.passes = [*(namespace.passes or []), *parse_pipeline(str(values), "<pass-pipeline>")]
+
+
+class DefaultPipelineAction(argparse.Action):
+    """Puts the default pipeline, with its options, into the list of passes at this place."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: object = None):
+        spec = PassSpec("default-pipeline", parse_options(str(values), "--default-pipeline"), "--default-pipeline")
+        namespace.passes = [*(namespace.passes or []), spec]
+
+
+class PassFlagAction(argparse.Action):
+    """Appends the pass of `--pass-name` or `--pass-name='a=1 b=2'`, which arrives as one `name=options` text."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: object = None):
+        name, _, text = str(values).partition("=")
+        spec = PassSpec(name, parse_options(text, f"--{name}"), f"--{name}")
+        namespace.passes = [*(namespace.passes or []), spec]
+
+
+def collect_pass_flags(arguments: Sequence[str], passes: Sequence[str]) -> list[str]:
+    """Rewrite every `--some-pass[=options]` into `--pass-flag=some-pass[=options]` for `PassFlagAction`.
+
+    argparse has no option whose value may follow only behind `=`; with `nargs="?"` it would swallow the input file.
+    """
+    rewritten: list[str] = []
+    for argument in arguments:
+        flag = argument[2:].split("=")[0] if argument.startswith("--") else ""
+        rewritten.append(f"--pass-flag={argument[2:]}" if flag in passes else argument)
+    return rewritten
+
+
+def one_line_main(main: Callable[[Sequence[str]], int], arguments: Sequence[str] | None) -> int:
+    """Run `main(arguments)`; a GraphEngineError becomes one line on standard error and exit code 1."""
+    try:
+        return main(sys.argv[1:] if arguments is None else list(arguments))
+    except GraphEngineError as error:
+        text = str(error)
+        print(text if ": error: " in text else f"error: {text}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of a pipe left early, as `head` does
+        sys.stderr.close()
+        return 1

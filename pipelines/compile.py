@@ -1,0 +1,115 @@
+"""From a model file to a module at any phase, in memory: what all tools and the demo call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines import registry
+from graph_engine.pipelines.context import make_context
+from graph_engine.pipelines.default import DEFAULT_SOC, Phase, default_pipeline
+from graph_engine.pipelines.runner import DEFAULT_OPTIONS, PHASE_ATTRIBUTE, RunOptions, RunReport, Step, run_steps
+from graph_engine.pipelines.source import InvalidOperation, SourceError, parse, read_text, split
+from graph_engine.pipelines.verification import verify
+
+
+def phase_of(module: ModuleOp) -> Phase:
+    """How far `module` has come: what its attribute says, or further if it holds kernels or tasks already."""
+    attribute = module.attributes.get(PHASE_ATTRIBUTE)
+    phase = Phase.named(attribute.data) if isinstance(attribute, StringAttr) else Phase.IMPORTED
+    names = {op.name for op in module.ops}
+    if "ascend.task.program" in names:
+        return max(phase, Phase.SCHEDULED, key=lambda p: p.index)
+    if "ascend.kernel" in names:
+        return max(phase, Phase.KERNELS, key=lambda p: p.index)
+    return phase
+
+
+def check_default_options(options: Mapping[str, str]) -> None:
+    """A wrong option or SoC of the default pipeline is told before any work. Raises GraphEngineError."""
+    from graph_engine.target_ascend.soc.soc import load_soc
+
+    default_pipeline(dict(options))
+    load_soc(options.get("soc", DEFAULT_SOC))
+
+
+def default_steps(options: Mapping[str, str], module: ModuleOp, until: Phase = Phase.TASKS) -> list[Step]:
+    """The passes of the default pipeline that `module` still needs to reach `until`."""
+    specs = default_pipeline(dict(options), after=phase_of(module), until=until)
+    return [Step(registry.instantiate(spec), phase) for phase, spec in specs]
+
+
+def compile_module(
+    module: ModuleOp,
+    soc: str = DEFAULT_SOC,
+    until: Phase = Phase.TASKS,
+    *,
+    context: Context | None = None,
+    options: RunOptions = DEFAULT_OPTIONS,
+) -> RunReport:
+    """Run the default pipeline on `module` in place up to the end of phase `until`. Raises GraphEngineError."""
+    check_default_options({"soc": soc})
+    steps = default_steps({"soc": soc}, module, until)
+    report = run_steps(context or make_context(), module, steps, options)
+    if until is Phase.IMPORTED or not steps:
+        verify(module)
+    mark_phase(module, until)
+    return report
+
+
+def mark_phase(module: ModuleOp, phase: Phase) -> None:
+    """Record that `module` has reached `phase`, unless it is further already."""
+    module.attributes[PHASE_ATTRIBUTE] = StringAttr(max(phase_of(module), phase, key=lambda p: p.index).title)
+
+
+def read_module(path: str, context: Context | None = None) -> ModuleOp:
+    """Parse and verify one MLIR file (`-` is standard input) and open the weight stores it names."""
+    file, text = read_text(path)
+    (chunk,) = split(file, text, by_separator=False)
+    module = parse(context or make_context(), chunk)
+    try:
+        verify(module)
+    except InvalidOperation as error:
+        raise SourceError(chunk.locate(error.op, str(error))) from None
+    open_stores_of(module, path)
+    return module
+
+
+def open_stores_of(module: ModuleOp, path: str) -> None:
+    """Register the weight stores that `module` names, relative to the file (or, for `-`, the folder) it came from."""
+    if "ge.stores" in module.attributes:
+        from graph_engine.dialects.ge.weights import open_stores
+
+        open_stores(module, Path(path).parent if path != "-" else Path.cwd())
+
+
+def import_model(path: str, input_shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
+    """A model file as a module: `.onnx` is imported, `.mlir` (at any phase) is parsed. Raises GraphEngineError."""
+    if path.endswith(".mlir") or path == "-":
+        if input_shapes:
+            raise GraphEngineError("input shapes are set when an ONNX model is imported; an .mlir file has its own")
+        return read_module(path)
+    from graph_engine.frontend_onnx.importer import import_onnx
+
+    return import_onnx(path, {name: tuple(dims) for name, dims in (input_shapes or {}).items()} or None)
+
+
+def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
+    """`name:dims;name:dims`, each split at its last colon because names hold colons; dims are `1,3,224,224`."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        name, colon, dims = part.rpartition(":")
+        try:
+            if not colon or not name:
+                raise ValueError
+            shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
+        except ValueError:
+            raise GraphEngineError(f"--input-shape: '{part}' is not name:d0,d1,...") from None
+        if name in shapes:
+            raise GraphEngineError(f"--input-shape: '{name}' is given twice")
+        shapes[name] = shape
+    return shapes

@@ -1,0 +1,64 @@
+"""Writing MLIR text: known locations only, large constants elided on request, files replaced in one step."""
+
+from __future__ import annotations
+
+import sys
+from io import StringIO
+from typing import IO, BinaryIO
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnknownLoc
+from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.printer import Printer
+
+from graph_engine.target_ascend.om.atomic_write import write_atomically
+
+ELIDE_ABOVE = 16
+"""Elements of a dense constant from which a dump shows only its type."""
+
+
+class TextPrinter(Printer):
+    """xDSL's printer without `loc(unknown)`, optionally with large constants elided (such text is for reading only)."""
+
+    def __init__(self, stream: IO[str], *, generic: bool = False, locations: bool = True, elide: bool = False):
+        super().__init__(stream, print_generic_format=generic)
+        self.locations = locations
+        self.elide = elide
+
+    def print_op(self, op: Operation) -> None:
+        outer = self.print_debuginfo
+        self.print_debuginfo = self.locations and not isinstance(op.location, UnknownLoc)
+        super().print_op(op)
+        self.print_debuginfo = outer
+
+    def print_block_argument(self, arg: BlockArgument, print_type: bool = True) -> None:
+        outer = self.print_debuginfo
+        self.print_debuginfo = self.locations and not isinstance(arg.location, UnknownLoc)
+        super().print_block_argument(arg, print_type)
+        self.print_debuginfo = outer
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if self.elide and isinstance(attribute, DenseIntOrFPElementsAttr) and len(attribute) > ELIDE_ABOVE:
+            self.print_string("dense_resource<__elided__> : ")
+            attribute = attribute.type
+        super().print_attribute(attribute)
+
+
+def to_text(module: ModuleOp, *, generic: bool = False, locations: bool = True, elide: bool = False) -> str:
+    """The module as MLIR text that ends with a line end."""
+    stream = StringIO()
+    TextPrinter(stream, generic=generic, locations=locations, elide=elide).print_op(module)
+    stream.write("\n")
+    return stream.getvalue()
+
+
+def write_text(text: str, path: str | None) -> None:
+    """Write to standard output, or to `path` as a whole or not at all."""
+    if path is None or path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    write_atomically(path, write)

@@ -1,0 +1,159 @@
+"""Runs passes on a module in memory: verification, timing, dumps and rewrite counts in one place."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.default import Phase
+from graph_engine.pipelines.printing import to_text
+from graph_engine.pipelines.verification import InvalidOperation, verify
+from graph_engine.transforms.driver import RewriteContext, RewriteLimitReached
+
+PHASE_ATTRIBUTE = "ge.phase"
+"""Set on a module by the default pipeline at the end of each phase, so that a dumped stage can be resumed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass, and the phase of the default pipeline that it belongs to, if any."""
+
+    body: ModulePass
+    phase: Phase | None = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What to do around the passes; dumps and timing go to standard error."""
+
+    verify_each: bool = False
+    print_after_all: bool = False
+    print_after_change: bool = False
+    timing: bool = False
+    rewrite_limit: int | None = None
+
+
+DEFAULT_OPTIONS = RunOptions()
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What one pass did: seconds of wall and CPU time for the pass and for its verification, rewrites by name."""
+
+    name: str
+    wall_s: float
+    cpu_s: float
+    verify_cpu_s: float
+    rewrites: dict[str, int]
+
+
+@dataclass
+class RunReport:
+    """What a run of passes did, pass by pass."""
+
+    steps: list[StepReport] = field(default_factory=list[StepReport])
+
+    @property
+    def rewrites(self) -> int:
+        return sum(sum(step.rewrites.values()) for step in self.steps)
+
+
+class PassFailed(GraphEngineError):
+    """A pass stopped, or left an invalid module; `invalid` holds the operator when it is known."""
+
+    def __init__(self, message: str, invalid: InvalidOperation | None = None):
+        super().__init__(message)
+        self.invalid = invalid
+
+
+@contextmanager
+def relaxed_gc() -> Generator[None]:
+    """Fewer collections: a graph is millions of long-lived cyclic objects, and the default collects all the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def run_steps(
+    context: Context, module: ModuleOp, steps: Sequence[Step], options: RunOptions = DEFAULT_OPTIONS
+) -> RunReport:
+    """Apply `steps` in order to `module` in place; verified at phase ends, at the end, or after each pass.
+
+    Raises PassFailed naming the pass when a pass fails or leaves an invalid module.
+    """
+    report = RunReport()
+    with relaxed_gc(), RewriteContext(options.rewrite_limit).activate() as rewrites:
+        for number, step in enumerate(steps):
+            following = steps[number + 1] if number + 1 < len(steps) else None
+            phase_ends = step.phase is not None and (following is None or following.phase is not step.phase)
+            before = to_text(module) if options.print_after_change else ""
+            wall, cpu = time.perf_counter(), time.process_time()
+            rewrites.pass_name = step.body.name
+            counted = rewrites.counts.copy()
+            _apply(context, module, step.body)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+
+            verify_cpu = time.process_time()
+            if options.verify_each or phase_ends or following is None:
+                _verify_after(module, step.body.name)
+            verify_cpu = time.process_time() - verify_cpu
+            if phase_ends and step.phase is not None:
+                module.attributes[PHASE_ATTRIBUTE] = StringAttr(step.phase.title)
+
+            done = {name: count for (_, name), count in (rewrites.counts - counted).items()}
+            report.steps.append(StepReport(step.body.name, wall, cpu, verify_cpu, done))
+            if options.print_after_all or (options.print_after_change and to_text(module) != before):
+                _dump(module, step.body)
+    if options.timing:
+        print_timing(report)
+    return report
+
+
+def _apply(context: Context, module: ModuleOp, body: ModulePass) -> None:
+    try:
+        body.apply(context, module)
+    except RewriteLimitReached:
+        pass
+    except InvalidOperation as error:
+        raise PassFailed(f"pass '{body.name}': {error}", error) from None
+    except (GraphEngineError, DiagnosticException) as error:
+        raise PassFailed(f"pass '{body.name}': {error}") from error
+
+
+def _verify_after(module: ModuleOp, name: str) -> None:
+    try:
+        verify(module)
+    except InvalidOperation as error:
+        raise PassFailed(f"after pass '{name}': {error}", error) from None
+
+
+def _dump(module: ModuleOp, body: ModulePass) -> None:
+    print(f"// -----// IR Dump After {type(body).__name__} ({body}) //----- //", file=sys.stderr)
+    sys.stderr.write(to_text(module, elide=True))
+
+
+def print_timing(report: RunReport) -> None:
+    """A table of times and rewrites, pass by pass, to standard error."""
+    total = sum(step.cpu_s + step.verify_cpu_s for step in report.steps) or 1.0
+    print(f"{'pass':<24}{'wall s':>9}{'CPU s':>9}{'verify s':>10}{'share':>8}{'rewrites':>10}", file=sys.stderr)
+    for step in report.steps:
+        share = (step.cpu_s + step.verify_cpu_s) / total
+        print(
+            f"{step.name:<24}{step.wall_s:>9.3f}{step.cpu_s:>9.3f}{step.verify_cpu_s:>10.3f}{share:>8.1%}"
+            f"{sum(step.rewrites.values()):>10}",
+            file=sys.stderr,
+        )
+    print(f"{'total':<24}{'':>9}{total:>9.3f}", file=sys.stderr)

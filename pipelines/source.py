@@ -1,0 +1,145 @@
+"""Reading MLIR text: chunks, where each operator was written, and errors as `file:line:col: error: ...`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, UnregisteredConstructException, VerifyException
+
+from graph_engine.dialects.ge.locations import source_nodes
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.registry import load_dialect
+from graph_engine.pipelines.spec import nearest
+from graph_engine.pipelines.verification import InvalidOperation
+
+SEPARATOR = re.compile(r"^// -----[^\n]*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One error at a place in the source."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: error: {self.message}"
+
+
+class SourceError(GraphEngineError):
+    """An error with its place; the message is the complete line to print."""
+
+    def __init__(self, diagnostic: Diagnostic):
+        super().__init__(str(diagnostic))
+        self.diagnostic = diagnostic
+
+
+@dataclass
+class Chunk:
+    """A piece of an input file; `text` starts with as many line ends as precede it, so that line numbers hold."""
+
+    file: str
+    text: str
+    starts: dict[Operation, int] = field(default_factory=dict[Operation, int])
+
+    def place(self, offset: int, message: str) -> Diagnostic:
+        line_start = self.text.rfind("\n", 0, offset) + 1
+        return Diagnostic(self.file, self.text.count("\n", 0, line_start) + 1, offset - line_start + 1, message)
+
+    def locate(self, op: Operation, message: str) -> Diagnostic:
+        """The place of `op`, or of the nearest enclosing operator that was in the source, with its node names."""
+        parent: Operation | None = op
+        while parent is not None and parent not in self.starts:
+            parent = parent.parent_op()
+        nodes = ", ".join(f'"{node.name}"' for node in source_nodes(op.location))
+        subject = f"'{op.name}' ({nodes})" if nodes else f"'{op.name}'"
+        return self.place(self.starts[parent] if parent else 0, f"{subject}: {one_line(message)}")
+
+
+def one_line(message: str) -> str:
+    """xDSL's messages spread over lines; ours are one."""
+    return "; ".join(line.strip() for line in message.strip().splitlines() if line.strip())
+
+
+class _LocatedParser(Parser):
+    """Notes where each operator starts."""
+
+    def __init__(self, context: Context, chunk: Chunk):
+        super().__init__(context, chunk.text, chunk.file)
+        self.chunk = chunk
+
+    @property
+    def position(self) -> int:
+        """Where the parser stands."""
+        return self._current_token.span.start
+
+    def parse_operation(self) -> Operation:
+        start = self._current_token.span.start
+        op = super().parse_operation()
+        self.chunk.starts[op] = start
+        return op
+
+
+def read_text(path: str) -> tuple[str, str]:
+    """(name for messages, text) of a file or, for `-`, of standard input."""
+    if path == "-":
+        return "<stdin>", sys.stdin.read()
+    try:
+        return path, Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise GraphEngineError(f"cannot read '{path}': {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise GraphEngineError(f"'{path}' is not MLIR text (not UTF-8)") from None
+
+
+def split(file: str, text: str, by_separator: bool) -> list[Chunk]:
+    """The pieces between lines that start with `// -----`, or the whole."""
+    if not by_separator:
+        return [Chunk(file, text)]
+    chunks: list[Chunk] = []
+    start = 0
+    for match in [*SEPARATOR.finditer(text), None]:
+        end = match.start() if match else len(text)
+        chunks.append(Chunk(file, "\n" * text.count("\n", 0, start) + text[start:end]))
+        start = match.end() if match else end
+    return chunks
+
+
+def parse(context: Context, chunk: Chunk) -> ModuleOp:
+    """Parse one chunk, always into a module. Raises SourceError."""
+    if not re.sub(r"//[^\n]*", "", chunk.text).strip():
+        return ModuleOp([])
+    parser = _LocatedParser(context, chunk)
+    try:
+        return parser.parse_module()
+    except ParseError as error:
+        name, hint = _unknown_name(context, error.msg)
+        start = chunk.text.rfind(name, 0, error.span.start + len(name)) if name else error.span.start
+        raise SourceError(chunk.place(max(start, 0), one_line(error.msg) + hint)) from None
+    except InvalidOperation as error:
+        raise SourceError(chunk.locate(error.op, str(error))) from None
+    except (VerifyException, UnregisteredConstructException) as error:
+        raise SourceError(chunk.place(parser.position, one_line(str(error)))) from None
+
+
+def _unknown_name(context: Context, message: str) -> tuple[str, str]:
+    """The name that the parser did not know, if that was the error, and the nearest known one as a hint."""
+    match = re.search(r"(?:Operation |')!?#?([\w.]+)'? is not registered", message)
+    if match is None:
+        return "", ""
+    name = match[1]
+    namespace = name.split(".")[0]
+    known = list(context.registered_dialect_names)
+    if namespace not in known:
+        return name, nearest(namespace, known)
+    dialect = load_dialect(namespace)
+    return name, nearest(name, [*(op.name for op in dialect.operations), *(attr.name for attr in dialect.attributes)])
