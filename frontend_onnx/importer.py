@@ -1,0 +1,305 @@
+"""ONNX models as `ge` graphs.
+
+    module = import_onnx("resnet50.onnx", {"data": (4, 3, 224, 224)})
+
+The graph becomes `func.func @main`; its arguments and results carry their ONNX names as `ge.name`, unknown extents their
+symbols as `ge.dims`. Types come from the `ge` operators' own inference. Weights stay where they are (in the ModelProto, or
+memory-mapped in an external file) until a pass or tool needs their values. Every operator has the location of its node.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from graph_engine.dialects.ge.core import DYNAMIC
+from graph_engine.dialects.ge.interning import string_attr, tensor_type
+from graph_engine.dialects.ge.locations import node_location
+from graph_engine.errors import GraphEngineError
+from graph_engine.frontend_onnx import (
+    constant,
+    convolution,
+    elementwise,
+    matmul,
+    normalization,
+    pooling,
+    reduction,
+    shape,
+)
+from graph_engine.frontend_onnx.dtypes import element_of_onnx
+from graph_engine.frontend_onnx.folding import FOLDS
+from graph_engine.frontend_onnx.input_shapes import check_input_shapes
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported
+from graph_engine.frontend_onnx.tensors import TensorReader
+from graph_engine.frontend_onnx.topology import node_names, order_nodes
+from graph_engine.frontend_onnx.values import Values
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+
+CONVERTERS: dict[str, Converter] = {
+    **convolution.CONVERTERS,
+    **matmul.CONVERTERS,
+    **normalization.CONVERTERS,
+    **elementwise.CONVERTERS,
+    **pooling.CONVERTERS,
+    **reduction.CONVERTERS,
+    **shape.CONVERTERS,
+}
+"""One converter per ONNX operator; the operators of `constant` and `folding` come before these."""
+
+OLDEST_OPSET = 6
+SHOWN = 20
+"""How many nodes of a group, or lines of a list, a message names."""
+
+
+def import_onnx(
+    model: str | os.PathLike[str] | ModelProto,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    *,
+    base: str | os.PathLike[str] | None = None,
+) -> ModuleOp:
+    """The model as a module with one function `@main`.
+
+    `input_shapes` replaces declared shapes (-1 = unknown extent). `base` is the folder of external data files, by default
+    the model file's. Raises GraphEngineError with everything that stands in the way: all unsupported operators grouped by
+    type, all missing tensors, a cycle, unusable external data, shapes that do not fit.
+    """
+    folder = Path(base) if base is not None else None
+    if isinstance(model, (str, os.PathLike)):
+        path = Path(model)
+        folder = folder or path.parent
+        model = read_model(path)
+    if model.functions:
+        from onnx.inliner import inline_local_functions
+
+        model = inline_local_functions(model)
+    opset = _opset(model)
+    return _Import(model.graph, opset, TensorReader(folder), dict(input_shapes or {})).run()
+
+
+def read_model(path: Path) -> ModelProto:
+    """The ModelProto in a file, without its external data."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except OSError as error:
+        raise GraphEngineError(f"cannot read '{path}': {error.strerror}") from None
+    except (DecodeError, UnicodeDecodeError, ValueError):
+        raise GraphEngineError(f"'{path}' is not an ONNX model") from None
+    if not model.HasField("graph"):
+        raise GraphEngineError(f"'{path}' is not an ONNX model: it has no graph")
+    return model
+
+
+def _opset(model: ModelProto) -> int:
+    from onnx.defs import onnx_opset_version
+
+    versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    version = max(versions, default=1)
+    if not OLDEST_OPSET <= version <= onnx_opset_version():
+        raise GraphEngineError(f"opset {version} is not supported; opsets {OLDEST_OPSET} to {onnx_opset_version()} are")
+    return version
+
+
+@dataclass
+class _Problems:
+    """What cannot be imported, gathered so that the user sees all of it at once."""
+
+    unsupported: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    invalid: list[str] = field(default_factory=list[str])
+
+    def add(self, op_type: str, reason: str, node: str) -> None:
+        self.unsupported.setdefault((op_type, reason), []).append(node)
+
+    def check(self) -> None:
+        """Raises GraphEngineError if there is any problem."""
+        lines: list[str] = []
+        if self.unsupported:
+            count = sum(map(len, self.unsupported.values()))
+            lines.append(f"{count} node{'s' if count > 1 else ''} of the model cannot be imported:")
+            for (op_type, reason), nodes in sorted(self.unsupported.items()):
+                more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
+                why = f", {reason}" if reason else ""
+                lines.append(f"  {op_type}{why} ({len(nodes)}): {', '.join(nodes[:SHOWN])}{more}")
+        if self.invalid:
+            lines.append("operands do not fit:")
+            lines += [f"  {line}" for line in self.invalid[:SHOWN]]
+            if len(self.invalid) > SHOWN:
+                lines.append(f"  and {len(self.invalid) - SHOWN} more")
+        if lines:
+            raise GraphEngineError("\n".join(lines))
+
+
+class _Import:
+    """One run: checks the graph as a whole, then converts node by node in order."""
+
+    def __init__(
+        self, graph: GraphProto, opset: int, reader: TensorReader, input_shapes: dict[str, Sequence[int]]
+    ) -> None:
+        self.graph = graph
+        self.opset = opset
+        self.reader = reader
+        self.input_shapes = input_shapes
+        self.problems = _Problems()
+        self.poisoned: set[str] = set()
+        """Outputs of nodes that could not be converted: their users are not looked at."""
+
+    def run(self) -> ModuleOp:
+        graph = self.graph
+        if graph.sparse_initializer:
+            names = ", ".join(f"'{s.values.name}'" for s in graph.sparse_initializer)
+            raise GraphEngineError(f"sparse initialisers are not supported: {names}")
+        constants = self.reader.read_all(graph.initializer)
+        inputs = [value for value in graph.input if value.name not in constants]
+        outputs = [value.name for value in graph.output]
+        block, arguments = self._arguments(inputs)
+
+        names = node_names(graph.node)
+        available = [*constants, *(value.name for value in inputs)]
+        nodes = [(graph.node[i], names[i]) for i in order_nodes(graph.node, names, available, outputs)]
+        used = set(outputs).union(*(node.input for node, _ in nodes)) if nodes else set(outputs)
+
+        values = Values(block, constants, used)
+        for argument, value in zip(block.args, inputs, strict=True):
+            values.bind(value.name, argument)
+        for proto, name in nodes:
+            self._convert(proto, name, values)
+        results = self._results(outputs, values)
+        self.problems.check()
+        return _module(block, arguments, outputs, results)
+
+    def _arguments(self, inputs: Sequence[ValueInfoProto]) -> tuple[Block, list[DictionaryAttr]]:
+        """The entry block and the attributes of its arguments."""
+        declared = {value.name: _declared_dims(value) for value in inputs}
+        check_input_shapes(
+            self.input_shapes, {name: None if dims is None else [d for d, _ in dims] for name, dims in declared.items()}
+        )
+        types: list[Attribute] = []
+        attributes: list[DictionaryAttr] = []
+        problems: list[str] = []
+        for value in inputs:
+            dims = declared[value.name]
+            if value.name in self.input_shapes:
+                symbols = [symbol for _, symbol in dims] if dims is not None else []
+                given = self.input_shapes[value.name]
+                dims = [(d, symbols[i] if symbols else "") for i, d in enumerate(given)]
+            element = element_of_onnx(value.type.tensor_type.elem_type)
+            if not value.type.HasField("tensor_type") or element is None:
+                problems.append(f"input '{value.name}' has an unsupported type")
+            elif dims is None:
+                problems.append(f"input '{value.name}' is declared without a shape; give one")
+            else:
+                types.append(tensor_type([d for d, _ in dims], element))
+                entry: dict[str, Attribute] = {"ge.name": StringAttr(value.name)}
+                if any(d == DYNAMIC for d, _ in dims):
+                    entry["ge.dims"] = ArrayAttr([string_attr(s if d == DYNAMIC else "") for d, s in dims])
+                attributes.append(DictionaryAttr(entry))
+        if problems:
+            raise GraphEngineError("\n".join(problems))
+        return Block(arg_types=types), attributes
+
+    def _convert(self, proto: NodeProto, name: str, values: Values) -> None:
+        if not self.poisoned.isdisjoint(proto.input):
+            self.poisoned.update(proto.output)
+            if not self._has_form(proto):
+                self.problems.add(_qualified(proto), "", name)
+            return
+        node = Node(proto, name, self.opset, node_location(name, proto.op_type, [o for o in proto.output if o]), values)
+        try:
+            if self._known_now(node, values):
+                return
+            converter = CONVERTERS.get(proto.op_type) if proto.domain in ("", "ai.onnx") else None
+            if converter is None:
+                raise Unsupported("its inputs are not constant" if self._has_form(proto) else "")
+            made = converter(node)
+            results = [made] if isinstance(made, SSAValue) else made
+            for output, result in zip(
+                proto.output, results, strict=False
+            ):  # optional outputs may be missing on both sides
+                if output and result is not None:
+                    values.bind(output, result)
+        except Unsupported as reason:
+            self.problems.add(_qualified(proto), str(reason), name)
+            self.poisoned.update(proto.output)
+        except VerifyException as error:
+            self.problems.invalid.append(f"node '{name}' ({proto.op_type}): {error}")
+            self.poisoned.update(proto.output)
+
+    def _known_now(self, node: Node, values: Values) -> bool:
+        """Binds the result of a node that states a constant or belongs to an integer chain."""
+        if node.proto.domain not in ("", "ai.onnx"):
+            return False
+        if node.op_type in ("Shape", "Size"):
+            values.bind_folded(node.outputs[0], constant.shape_value(node, values))
+        elif node.op_type == "Constant":
+            values.bind_constant(constant.constant(node, self.reader), node.location)
+        elif node.op_type == "ConstantOfShape":
+            shape_of_it = node.constant(0, "the shape")
+            values.bind_constant(constant.constant_of_shape(node, shape_of_it, self.reader), node.location)
+        elif node.op_type in FOLDS and values.foldable([name for name in node.inputs if name]):
+            arrays = [node.known(index) for index in range(len(node.inputs))]
+            try:
+                values.bind_folded(node.outputs[0], FOLDS[node.op_type](node, arrays))
+            except (ValueError, IndexError, ZeroDivisionError) as error:
+                raise Unsupported(f"its constant inputs do not fit ({error})") from None
+        else:
+            return False
+        return True
+
+    @staticmethod
+    def _has_form(proto: NodeProto) -> bool:
+        if proto.domain not in ("", "ai.onnx"):
+            return False
+        return proto.op_type in CONVERTERS or proto.op_type in FOLDS or proto.op_type in _STATED
+
+    def _results(self, outputs: Sequence[str], values: Values) -> list[SSAValue]:
+        results: list[SSAValue] = []
+        for name in outputs:
+            if name in self.poisoned:
+                continue
+            try:
+                results.append(values.operand(name))
+            except Unsupported as reason:
+                self.problems.add("graph output", str(reason), name)
+        return results
+
+
+_STATED = frozenset({"Constant", "ConstantOfShape", "Shape", "Size"})
+
+
+def _qualified(proto: NodeProto) -> str:
+    return proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}:{proto.op_type}"
+
+
+def _declared_dims(value: ValueInfoProto) -> list[tuple[int, str]] | None:
+    """(extent, symbol) of every axis, -1 for an unknown extent; None without a declared shape."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    return [(d.dim_value if d.HasField("dim_value") else DYNAMIC, d.dim_param) for d in tensor.shape.dim]
+
+
+def _module(
+    block: Block, arguments: Sequence[DictionaryAttr], outputs: Iterable[str], results: Sequence[SSAValue]
+) -> ModuleOp:
+    block.add_op(ReturnOp(*results))
+    function_type = ([arg.type for arg in block.args], [value.type for value in results])
+    function = FuncOp(
+        "main",
+        function_type,
+        Region(block),
+        arg_attrs=ArrayAttr(arguments),
+        res_attrs=ArrayAttr([DictionaryAttr({"ge.name": StringAttr(name)}) for name in outputs]),
+    )
+    return ModuleOp([function])

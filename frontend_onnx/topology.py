@@ -1,0 +1,101 @@
+"""The order and the completeness of a model's graph, before anything is converted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from graph_engine.errors import GraphEngineError
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+
+def node_names(nodes: Iterable[NodeProto]) -> list[str]:
+    """A unique name for every node: its own, else `<its first output>`; repeated ones get `_1`, `_2`, ..."""
+    own = [node.name or f"<{next(filter(None, node.output), '')}>" for node in nodes]
+    taken = set(own)
+    seen: set[str] = set()
+    counts: dict[str, int] = {}
+    result: list[str] = []
+    for name in own:
+        unique = name
+        while unique in seen or (unique != name and unique in taken):
+            counts[name] = counts.get(name, 0) + 1
+            unique = f"{name}_{counts[name]}"
+        seen.add(unique)
+        result.append(unique)
+    return result
+
+
+def order_nodes(
+    nodes: Sequence[NodeProto], names: Sequence[str], available: Iterable[str], outputs: Sequence[str]
+) -> list[int]:
+    """The nodes that the outputs need, in an order in which every tensor comes before its users.
+
+    The model's own order is kept where it is one (ONNX asks for it). Raises GraphEngineError for tensors that two nodes
+    make, tensors that nothing makes (with their users, all at once), and cycles (with their nodes).
+    """
+    known = set(available)
+    producer: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        for output in filter(None, node.output):
+            if output in producer or output in known:
+                other = f"node '{names[producer[output]]}'" if output in producer else "an input or initialiser"
+                raise GraphEngineError(f"tensor '{output}' is made twice: by node '{names[index]}' and by {other}")
+            producer[output] = index
+
+    missing: dict[str, list[str]] = {}
+    needs: dict[int, list[int]] = {}
+    pending: list[int] = []
+
+    def need(tensor: str, user: str) -> int | None:
+        if tensor in known:
+            return None
+        index = producer.get(tensor)
+        if index is None:
+            missing.setdefault(tensor, []).append(user)
+        elif index not in needs:
+            needs[index] = []
+            pending.append(index)
+        return index
+
+    for output in outputs:
+        need(output, "a graph output")
+    while pending:
+        index = pending.pop()
+        found = (need(tensor, f"node '{names[index]}'") for tensor in nodes[index].input if tensor)
+        needs[index] = sorted({i for i in found if i is not None})
+    if missing:
+        lines = [f"'{tensor}', read by {', '.join(dict.fromkeys(users))}" for tensor, users in missing.items()]
+        shown = lines[:20] + ([f"and {len(lines) - 20} more"] if len(lines) > 20 else [])
+        raise GraphEngineError(
+            "\n  ".join(["the model lacks tensors (no node, input or initialiser makes them):", *shown])
+        )
+    return _sorted(needs, names)
+
+
+def _sorted(needs: dict[int, list[int]], names: Sequence[str]) -> list[int]:
+    """Depth first from the lowest number on: the identity if the numbers are in order already."""
+    order: list[int] = []
+    state: dict[int, int] = {}  # 1 = on the path, 2 = done
+    for root in sorted(needs):
+        path = [(root, iter(needs[root]))] if root not in state else []
+        state.setdefault(root, 1)
+        while path:
+            index, rest = path[-1]
+            for child in rest:
+                if child not in state:
+                    state[child] = 1
+                    path.append((child, iter(needs[child])))
+                    break
+                if state[child] == 1:
+                    cycle = [i for i, _ in path]
+                    cycle = cycle[cycle.index(child) :]
+                    shown = " -> ".join(f"'{names[i]}'" for i in [*cycle[::-1][:10], cycle[-1]])
+                    raise GraphEngineError(f"the graph has a cycle: {shown}")
+            else:
+                path.pop()
+                state[index] = 2
+                order.append(index)
+    return order
