@@ -18,9 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import isfinite, prod
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
-from typing_extensions import Self
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -66,8 +65,8 @@ TENSOR = BaseAttr[Tensor](TensorType)
 DYNAMIC = -1
 
 INTS: AttrConstraint[DenseArrayBase[IntegerType]] = DenseArrayBase.constr(i64)
-INT: AttrConstraint[IntegerAttr[IntegerType]] = IntegerAttr.constr(type=eq(i64))
-BOOL: AttrConstraint[IntegerAttr[IntegerType]] = IntegerAttr.constr(type=eq(i1))
+INT = cast(AttrConstraint[IntegerAttr[IntegerType]], IntegerAttr.constr(type=eq(i64)))
+BOOL = cast(AttrConstraint[IntegerAttr[IntegerType]], IntegerAttr.constr(type=eq(i1)))
 FLOAT: AttrConstraint[FloatAttr] = FloatAttr.constr(f32)
 STRING = base(StringAttr)
 
@@ -167,7 +166,7 @@ def bytes_of(value: SSAValue) -> int:
 
 def dims_agree(a: int, b: int) -> bool:
     """Whether two dimensions can be equal: known and equal, or one unknown."""
-    return a == b or a == DYNAMIC or b == DYNAMIC
+    return a == b or DYNAMIC in (a, b)
 
 
 def shapes_agree(a: Sequence[int], b: Sequence[int]) -> bool:
@@ -184,7 +183,7 @@ def python_value(attribute: Attribute) -> Any:
     """The JSON-able Python value of a property: int, float, bool, str or list (nested lists, dictionaries)."""
     match attribute:
         case DenseArrayBase():
-            return list(attribute.get_values())
+            return list(cast(DenseArrayBase[IntegerType], attribute).get_values())
         case IntegerAttr():
             return bool(attribute.value.data) if attribute.type == i1 else attribute.value.data
         case FloatAttr():
@@ -192,7 +191,7 @@ def python_value(attribute: Attribute) -> Any:
         case StringAttr():
             return attribute.data
         case ArrayAttr():
-            return [python_value(item) for item in cast(ArrayAttr[Attribute], attribute)]
+            return [python_value(item) for item in attribute]
         case DictionaryAttr():
             return {key: python_value(item) for key, item in attribute.data.items()}
         case _:
@@ -400,7 +399,7 @@ def print_properties(op: IRDLOperation, printer: Printer, hidden: Sequence[str] 
         printer.print_string(f"{name} = ")
         match value:
             case DenseArrayBase() if bare:
-                printer.print_string(str(list(value.get_values())))
+                printer.print_string(str(python_value(value)))
             case IntegerAttr() if bare and value.type == i64:
                 printer.print_string(str(value.value.data))
             case FloatAttr() if bare and isfinite(value.value.data):

@@ -6,7 +6,7 @@ All operands share one element type, which is the result's; only `ge.cast` chang
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
@@ -231,7 +231,7 @@ class BinaryOp(GeOp):
         """Zero op zero is zero, but an operand stretched along the channels (axis -3) has no zero lanes to offer."""
         if Trait.KEEPS_ZERO_PAD not in self.TRAITS:
             return False
-        shape = cast(Tensor, self.result.type).get_shape()
+        shape = shape_of(self.result)
         axis = len(shape) - 3 if len(shape) > 3 else min(1, len(shape) - 1)
         if axis < 0:
             return True

@@ -14,8 +14,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.fused import FusedOp
-from graph_engine.dialects.ge.interning import NO_ENCODING, element_name
+from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.reference import evaluate
+from graph_engine.dialects.ge.weights import logical_value
 from graph_engine.errors import GraphEngineError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def evaluate_op(op: Operation, inputs: Sequence[Array]) -> list[Array]:
     """The results of one operator on logical arrays. Raises GraphEngineError if it has no reference."""
     match op:
         case ConstantOp():
-            return [_constant(op)]
+            return [logical_value(op.value)]
         case FusedOp():
             return evaluate_block(op.block, inputs)
         case GeOp():
@@ -38,18 +39,6 @@ def evaluate_op(op: Operation, inputs: Sequence[Array]) -> list[Array]:
             return evaluate("ge.cast", list(inputs), {"to": target})
         case _:
             raise GraphEngineError(f"{op.name} has no numpy reference")
-
-
-def _constant(op: ConstantOp) -> Array:
-    from graph_engine.dialects.ge.weights import materialize
-
-    type_ = op.result.type
-    array = materialize(op.value, type_)
-    if type_.encoding == NO_ENCODING:
-        return array
-    from graph_engine.dialects import layout
-
-    return layout.unpack(array, type_)
 
 
 def evaluate_block(block: Block, inputs: Sequence[Array]) -> list[Array]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -114,7 +114,7 @@ def tensor_type(
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _ints(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     return DenseArrayBase.from_list(i64, values)
 
@@ -124,13 +124,13 @@ def ints_attr(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     return _ints(tuple(values))
 
 
-@lru_cache(maxsize=None)
+@cache
 def int_attr(value: int) -> IntegerAttr[IntegerType]:
     """`value : i64`."""
     return IntegerAttr(value, i64)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _float(value: float, sign: float) -> FloatAttr[Float32Type]:
     del sign  # part of the cache key: 0.0 == -0.0
     return FloatAttr(value, f32)
@@ -149,7 +149,7 @@ def bool_attr(value: bool) -> IntegerAttr[IntegerType]:
     return _BOOLS[bool(value)]
 
 
-@lru_cache(maxsize=None)
+@cache
 def string_attr(value: str) -> StringAttr:
     """A string attribute."""
     return StringAttr(value)

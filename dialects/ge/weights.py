@@ -1,29 +1,25 @@
-"""Constants that are too large for text: handles, recipes, and the content-addressed stores behind them.
+"""Constants that are too large for text: handles to stored tensors, and recipes for derived ones.
 
-A `#ge.weight<"name", sha256 = "...">` names a tensor by its content; bytes come from the importer's ONNX file or
-from `.safetensors` stores whose keys are digests. A `#ge.fold<"ge.mul", [operands], {attributes}, type>` is a recipe:
-the tensor that the reference of that operator gives (or `"layout.transdata"`: the packed one). Recipes are evaluated
-when someone needs the numbers, and results are held only as long as someone uses them, so that a large model streams.
-The digest covers element type, shape and row-major little-endian bytes; it is computed when first printed or saved.
+    #ge.weight<"conv1.weight", sha256 = "...">                                        a tensor by its content
+    #ge.fold<"ge.mul", [#ge.weight<...>, dense<2.0> : tensor<1xf32>], {}, tensor<...>>     how to compute one
+
+A recipe gives the tensor that the reference of its operator computes; `"layout.transdata"` gives the packed tensor
+of an encoded type. Recipes are evaluated when someone needs the numbers, and the results are kept only while
+someone uses them, so that a large model streams.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from typing_extensions import override
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     ModuleOp,
@@ -35,8 +31,9 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from graph_engine.dialects.ge.core import python_value
 from graph_engine.dialects.ge.interning import (
-    NUMPY_NAMES,
+    NO_ENCODING,
     bool_attr,
     element_of_numpy,
     float_attr,
@@ -46,6 +43,14 @@ from graph_engine.dialects.ge.interning import (
     string_attr,
     tensor_type,
 )
+from graph_engine.dialects.ge.stores import (
+    SafetensorsStore,
+    WeightRef,
+    digest,
+    forget_stores,
+    register_store,
+    write_store,
+)
 from graph_engine.errors import GraphEngineError
 
 if TYPE_CHECKING:
@@ -53,7 +58,29 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-Tensor = TensorType[Attribute]
+__all__ = [
+    "INLINE_ELEMENTS",
+    "STORES",
+    "FoldAttr",
+    "WeightAttr",
+    "WeightRef",
+    "attribute_type",
+    "clear_materialized",
+    "constant_attr",
+    "digest",
+    "fold_attr",
+    "forget_stores",
+    "logical_value",
+    "materialize",
+    "open_stores",
+    "refer_stores",
+    "register_store",
+    "save_store",
+    "weight_names",
+    "weights_in",
+]
+
+Tensor: TypeAlias = TensorType[Attribute]
 
 INLINE_ELEMENTS = 64
 """Tensors up to this many elements are written out in the text."""
@@ -61,115 +88,9 @@ STORES = "ge.stores"
 """Module attribute: the store files, relative to the module's own file."""
 
 
-def digest(array: Array) -> str:
-    """The content address of a tensor: sha256 over `<dtype>:<extents>:` and the row-major little-endian bytes."""
-    import numpy as np
-
-    array = np.ascontiguousarray(array) if array.ndim else array
-    hasher = hashlib.sha256(f"{array.dtype}:{','.join(map(str, array.shape))}:".encode())
-    hasher.update(array.reshape(-1).view(np.uint8))
-    return hasher.hexdigest()
-
-
-class WeightRef:
-    """A tensor by name and content: `dtype` is numpy's name; `loader` gives the array (a view where possible).
-
-    A reference that was parsed knows only `name` and `sha256`; the registered stores know the rest. `origin` is the
-    store file that holds the tensor, None if it exists in memory only.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        dtype: str = "",
-        shape: Sequence[int] = (),
-        loader: Callable[[], Array] | None = None,
-        *,
-        sha256: str = "",
-        origin: Path | None = None,
-    ):
-        self.name = name
-        self._dtype = dtype
-        self._shape = tuple(shape)
-        self._loader = loader
-        self._sha256 = sha256
-        self._origin = origin
-
-    @staticmethod
-    def of(name: str, array: Array) -> WeightRef:
-        """A reference to an array in memory, which must not be written to from now on."""
-        return WeightRef(name, str(array.dtype), array.shape, lambda: array)
-
-    @property
-    def known(self) -> bool:
-        """Whether shape and type are known without opening a store."""
-        return bool(self._dtype)
-
-    @property
-    def sha256(self) -> str:
-        """The content address, computed at the first use."""
-        if not self._sha256:
-            self._sha256 = digest(self.load())
-            _in_memory.setdefault(self._sha256, self)
-        return self._sha256
-
-    @property
-    def dtype(self) -> str:
-        """numpy's name of the element type."""
-        return self._resolved()._dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The logical shape."""
-        return self._resolved()._shape
-
-    @property
-    def origin(self) -> Path | None:
-        """The store file that holds the tensor, None if there is none yet."""
-        return self._resolved()._origin
-
-    def stored_in(self, path: Path) -> None:
-        """Notes that the tensor is now kept in the store at `path`."""
-        self._resolved()._origin = self._origin = path
-
-    def load(self) -> Array:
-        """The tensor, read-only by agreement. Raises GraphEngineError if no open store has it."""
-        loader = self._resolved()._loader
-        assert loader is not None
-        return loader()
-
-    def _resolved(self) -> WeightRef:
-        if self._loader is None:
-            found = _in_memory.get(self._sha256) or _find_in_stores(self.name, self._sha256)
-            self._dtype, self._shape, self._loader, self._origin = (
-                found._dtype,
-                found._shape,
-                found._loader,
-                found._origin,
-            )
-        return self
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, WeightRef) and self.name == other.name and self.sha256 == other.sha256
-
-    @override
-    def __hash__(self) -> int:
-        return hash(self.name)  # not the digest: hashing must not read the tensor
-
-    @override
-    def __repr__(self) -> str:
-        return f"WeightRef({self.name!r})"
-
-
-_in_memory: weakref.WeakValueDictionary[str, WeightRef] = weakref.WeakValueDictionary()
-
-
 @irdl_attr_definition
 class WeightAttr(Data[WeightRef]):
-    """`#ge.weight<"name", sha256 = "...">`: a handle to a stored tensor."""
+    """`#ge.weight<"name", sha256 = "...">`: a handle to a stored tensor; the constant's type gives shape and type."""
 
     name = "ge.weight"
 
@@ -181,6 +102,8 @@ class WeightAttr(Data[WeightRef]):
             parser.parse_keyword("sha256")
             parser.parse_punctuation("=")
             sha256 = parser.parse_str_literal()
+            if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
+                parser.raise_error("sha256 must be 64 lower-case hexadecimal digits")
         return WeightRef(name, sha256=sha256)
 
     def print_parameter(self, printer: Printer) -> None:
@@ -227,11 +150,12 @@ class FoldAttr(ParametrizedAttribute):
 
 
 def attribute_type(attribute: Attribute) -> Tensor:
-    """The tensor type of a constant's value; an unresolved weight is looked up in the stores."""
+    """The tensor type of a constant's value; a parsed weight is looked up in the stores.
+
+    Raises GraphEngineError if no open store has the weight.
+    """
     match attribute:
-        case DenseIntOrFPElementsAttr():
-            return cast(Tensor, attribute.type)
-        case FoldAttr():
+        case DenseIntOrFPElementsAttr() | FoldAttr():
             return cast(Tensor, attribute.type)
         case WeightAttr():
             return tensor_type(attribute.data.shape, element_of_numpy(attribute.data.dtype))
@@ -239,13 +163,190 @@ def attribute_type(attribute: Attribute) -> Tensor:
             raise TypeError(f"{attribute} is no tensor constant")
 
 
-def materialize(attribute: Attribute, type: Tensor) -> Array:
-    """The numbers of a constant as stored: row-major for a plain type, the physical array for an encoded one."""
+def constant_attr(array: Array, name: str) -> Attribute:
+    """The attribute for a tensor: `dense` up to INLINE_ELEMENTS elements, else a handle called `name`.
+
+    The array must not be written to afterwards.
+    """
+    if array.size > INLINE_ELEMENTS:
+        return WeightAttr(WeightRef.of(name, array))
+    type_ = tensor_type(array.shape, element_of_numpy(array.dtype))
+    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(array.tobytes()))
+
+
+def _plain_attr(value: Any) -> Attribute:
+    match value:
+        case bool():
+            return bool_attr(value)
+        case int():
+            return int_attr(value)
+        case float():
+            return float_attr(value)
+        case str():
+            return string_attr(value)
+        case list() | tuple():
+            return ints_attr(cast(Sequence[int], value))
+        case _:
+            raise TypeError(f"{value!r} cannot be the attribute of a recipe")
+
+
+def fold_attr(op: str, operands: Sequence[Attribute], attributes: Mapping[str, Any], result_type: Tensor) -> Attribute:
+    """The constant that operator `op` gives on constant operands: a recipe, or at once the numbers if they are few.
+
+    `attributes` are plain values, the keywords of the reference function.
+    """
+    recipe = FoldAttr(
+        StringAttr(op),
+        ArrayAttr(operands),
+        DictionaryAttr({key: _plain_attr(value) for key, value in attributes.items()}),
+        result_type,
+    )
+    if result_type.encoding != NO_ENCODING or prod(result_type.get_shape()) > INLINE_ELEMENTS:
+        return recipe
+    return constant_attr(materialize(recipe, result_type), op)
+
+
+_materialized: weakref.WeakValueDictionary[FoldAttr, Array] = weakref.WeakValueDictionary()
+
+
+def clear_materialized() -> None:
+    """Forgets the results of recipes that someone still uses."""
+    _materialized.clear()
+
+
+def materialize(attribute: Attribute, type: Tensor | None = None) -> Array:
+    """The numbers of a constant as stored: row-major for a plain type, the physical array for an encoded one.
+
+    Read-only by agreement. Raises GraphEngineError if a store lacks a weight or the numbers do not fit `type`.
+    """
     import numpy as np
 
-    if isinstance(attribute, DenseIntOrFPElementsAttr):
-        held = attribute_type(attribute)
-        return np.frombuffer(attribute.data.data, numpy_dtype(held.element_type)).reshape(held.get_shape())
+    held = attribute_type(attribute)
+    match attribute:
+        case FoldAttr():
+            array = _materialized.get(attribute)
+            if array is None:
+                array = _materialized[attribute] = _evaluate(attribute).view()
+                array.flags.writeable = False
+        case WeightAttr():
+            array = attribute.data.load()
+        case DenseIntOrFPElementsAttr():
+            array = np.frombuffer(attribute.data.data, numpy_dtype(held.element_type)).reshape(held.get_shape())
+        case _:
+            raise TypeError(f"{attribute} is no tensor constant")
+    if type is None or type == held:
+        return array
+    if held.encoding == NO_ENCODING and (held.shape, held.element_type) == (type.shape, type.element_type):
+        from graph_engine.dialects import layout
+
+        return layout.pack(array, type)
+    raise GraphEngineError(f"{_title(attribute)} is {held}, not {type}")
+
+
+def logical_value(attribute: Attribute) -> Array:
+    """The numbers of a constant in its logical shape, unpacked if its type is encoded."""
+    held = attribute_type(attribute)
+    array = materialize(attribute)
+    if held.encoding == NO_ENCODING:
+        return array
+    from graph_engine.dialects import layout
+
+    return layout.unpack(array, held)
+
+
+def _evaluate(recipe: FoldAttr) -> Array:
+    from graph_engine.dialects.ge.reference import FUNCTIONS, evaluate
+
+    op, type_ = recipe.op.data, cast(Tensor, recipe.type)
+    inputs = [logical_value(operand) for operand in recipe.operands]
+    dtype = numpy_dtype(type_.element_type)
+    if op == "layout.transdata":
+        from graph_engine.dialects import layout
+        from graph_engine.dialects.ge.reference.rounding import narrow
+
+        return layout.pack(narrow(inputs[0], dtype), type_)
+    if op not in FUNCTIONS:
+        raise GraphEngineError(f"{_title(recipe)}: '{op}' has no numpy reference")
+    result: Array = evaluate(op, inputs, python_value(recipe.attributes))[0]
+    if result.shape != type_.get_shape() or result.dtype != dtype:
+        raise GraphEngineError(f"{_title(recipe)} gives {result.dtype} {list(result.shape)}, declared is {type_}")
+    return result
+
+
+def weights_in(attribute: Attribute) -> Iterator[WeightRef]:
+    """The stored tensors that a constant's value is made of."""
     if isinstance(attribute, WeightAttr):
-        return attribute.data.load()
-    raise NotImplementedError
+        yield attribute.data
+    elif isinstance(attribute, FoldAttr):
+        for operand in attribute.operands:
+            yield from weights_in(operand)
+
+
+def weight_names(attribute: Attribute) -> list[str]:
+    """The names of the stored tensors that a constant's value is made of, in order, each once."""
+    return list(dict.fromkeys(reference.name for reference in weights_in(attribute)))
+
+
+def _title(attribute: Attribute) -> str:
+    names = ", ".join(f"'{name}'" for name in weight_names(attribute)) or "the constant"
+    return f"recipe {attribute.op.data} of {names}" if isinstance(attribute, FoldAttr) else f"weight {names}"
+
+
+def _module_weights(module: ModuleOp) -> dict[str, WeightRef]:
+    found: dict[str, WeightRef] = {}
+    seen: set[int] = set()
+    for op in module.walk():
+        value = op.properties.get("value")
+        for reference in weights_in(value) if value is not None else ():
+            if id(reference) not in seen:
+                seen.add(id(reference))
+                found.setdefault(reference.sha256, reference)
+    return found
+
+
+def open_stores(module: ModuleOp, base_dir: str | Path) -> None:
+    """Registers the stores that the module names, relative to `base_dir`, the folder of its file.
+
+    Raises GraphEngineError if one is missing.
+    """
+    names = module.attributes.get(STORES)
+    if isinstance(names, ArrayAttr):
+        for name in cast(ArrayAttr[Attribute], names):
+            if isinstance(name, StringAttr):
+                register_store(Path(base_dir) / name.data)
+
+
+def refer_stores(module: ModuleOp, base_dir: str | Path) -> list[WeightRef]:
+    """Sets the module's store names, relative to `base_dir`, to the files that hold its weights.
+
+    Returns the weights that no file holds: text alone would lose them.
+    """
+    weights = _module_weights(module).values()
+    origins = dict.fromkeys(reference.origin for reference in weights)
+    names = [os.path.relpath(origin, Path(base_dir).resolve()) for origin in origins if origin is not None]
+    if names:
+        module.attributes[STORES] = ArrayAttr([StringAttr(Path(name).as_posix()) for name in names])
+    else:
+        module.attributes.pop(STORES, None)
+    return [reference for reference in weights if reference.origin is None]
+
+
+def save_store(module: ModuleOp, path: str | Path) -> int:
+    """Writes the weights that no store holds yet to the `.safetensors` file `path` and renews the module's store names.
+
+    Names are relative to the folder of `path`, where the module's text is expected. If the module already uses the
+    store at `path`, its tensors stay in it. Returns how many tensors are new; nothing is written for none.
+    """
+    path = Path(path).resolve()
+    weights = _module_weights(module)
+    new = {key: reference for key, reference in weights.items() if reference.origin is None}
+    if new:
+        kept: dict[str, WeightRef] = {}
+        if any(reference.origin == path for reference in weights.values()):
+            kept = {reference.sha256: reference for reference in SafetensorsStore(path).references()}
+        write_store(path, kept | new)
+        register_store(path)
+        for reference in new.values():
+            reference.moved_to(path)
+    refer_stores(module, path.parent)
+    return len(new)
