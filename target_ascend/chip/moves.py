@@ -1,0 +1,170 @@
+"""Executors of the movement instructions: copy, load2d, load3d (img2col), blocked transpose, dup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graph_engine.target_ascend.chip.cube import fractal_matrix
+from graph_engine.target_ascend.chip.operands import Array, Counters, Site, Step, coalesce, reader, value_of, writer
+from graph_engine.target_ascend.isa.model import SPECS, Opcode
+
+_PARAMS = SPECS[Opcode.LOAD3D].params
+
+
+def build_copy(site: Site) -> Step:
+    """dst = src, element by element."""
+    dst, src = site.instr.operands
+    if dst.sizes != src.sizes or dst.dtype is not src.dtype:
+        raise site.fail(f"copies {src.sizes} {src.dtype.mlir} to {dst.sizes} {dst.dtype.mlir}")
+    sizes, (dst_strides, src_strides) = coalesce(dst.sizes, [dst.strides, src.strides])
+    read = reader(site, src, sizes, src_strides, raw=True)
+    target = writer(site, dst, sizes, dst_strides, raw=True).target
+    copyto = np.copyto
+
+    def copy(counters: Counters) -> None:
+        source = read(counters)
+        copyto(target(counters), source)
+
+    return copy
+
+
+def build_transpose(site: Site) -> Step:
+    """dst (..., b, a) = src (..., a, b) with the last two axes exchanged."""
+    dst, src = site.instr.operands
+    if len(src.sizes) < 2 or dst.sizes != (*src.sizes[:-2], src.sizes[-1], src.sizes[-2]) or dst.dtype is not src.dtype:
+        raise site.fail(f"transposes {src.sizes} {src.dtype.mlir} to {dst.sizes} {dst.dtype.mlir}")
+    if src.sizes[-1] % 16 or src.sizes[-2] % 16:
+        raise site.fail(f"transposes {src.sizes}, whose last two sizes are not multiples of 16")
+    read = reader(site, src, raw=True)
+    target = writer(site, dst, raw=True).target
+
+    def transpose(counters: Counters) -> None:
+        source = read(counters).swapaxes(-1, -2)
+        np.copyto(target(counters), source)
+
+    return transpose
+
+
+def build_load2d(site: Site) -> Step:
+    """Whole fractals from L1 to L0A or L0B, each transposed if asked."""
+    dst, src = site.instr.operands
+    if dst.sizes != src.sizes or dst.dtype is not src.dtype:
+        raise site.fail(f"loads {src.sizes} {src.dtype.mlir} as {dst.sizes} {dst.dtype.mlir}")
+    transposed = value_of(site.instr.params[0])
+    if not isinstance(transposed, int):
+        raise site.fail("transpose depends on a loop counter")
+    read = reader(site, src, raw=True)
+    matrix = fractal_matrix(site, dst)
+    if matrix is not None:
+        # The Cube will want the plain matrix: build that one now, the fractals only if somebody looks.
+        def load_matrix(counters: Counters) -> None:
+            source = read(counters)
+            np.copyto(matrix(counters), source.swapaxes(-1, -2) if transposed else source)
+
+        return load_matrix
+    target = writer(site, dst, raw=True).target
+
+    def load(counters: Counters) -> None:
+        source = read(counters)
+        np.copyto(target(counters), source.swapaxes(-1, -2) if transposed else source)
+
+    return load
+
+
+def build_load3d(site: Site) -> Step:
+    """img2col: dst (m1, k1, 16, c0) from src (c1, in_h, in_w, c0)."""
+    dst, src = site.instr.operands
+    if len(dst.sizes) != 4 or len(src.sizes) != 4 or dst.sizes[3] != src.sizes[3] or dst.dtype is not src.dtype:
+        raise site.fail(f"loads {src.sizes} {src.dtype.mlir} as {dst.sizes} {dst.dtype.mlir}")
+    m1, k1, rows, c0 = dst.sizes
+    read = reader(site, src, raw=True)
+    matrix = fractal_matrix(site, dst)
+    target = matrix if matrix is not None else writer(site, dst, raw=True).target
+    gather = Img2col(site)
+
+    def load3d(counters: Counters) -> None:
+        index, outside = gather.index(counters)
+        source = read(counters)
+        # (c1 h w, c0): one row per input position; a copy only where L1 holds it with gaps.
+        table = source.reshape(-1, c0)
+        columns = table.take(index, axis=0, mode="clip")
+        if outside is not None:
+            columns.reshape(-1, c0)[outside] = 0
+        np.copyto(target(counters), columns.reshape(m1, rows, k1, c0).transpose(0, 2, 1, 3))
+
+    return load3d
+
+
+class Img2col:
+    """Positions that a load3d reads, by the values of its parameters that change in loops."""
+
+    def __init__(self, site: Site) -> None:
+        dst, src = site.instr.operands
+        self.site = site
+        self.shape = (dst.sizes[0] * dst.sizes[2], dst.sizes[1])
+        self.source = src.sizes
+        values = [value_of(p) for p in site.instr.params]
+        self.fixed = {n: v for n, v in zip(_PARAMS, values, strict=True) if isinstance(v, int)}
+        self.moving = [(n, v) for n, v in zip(_PARAMS, values, strict=True) if not isinstance(v, int)]
+        self._cache: dict[tuple[int, ...], tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]] = {}
+
+    def index(self, counters: Counters) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]:
+        """Row of the (c1 in_h in_w, c0) table for every (m, k), and the flat places that padding fills with 0."""
+        key = tuple([v(counters) for _, v in self.moving])
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = self._index(
+                {**self.fixed, **{n: v for (n, _), v in zip(self.moving, key, strict=True)}}
+            )
+        return found
+
+    def _index(self, p: dict[str, int]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]:
+        in_h, in_w, kernel = p["in_h"], p["in_w"], p["kernel_h"] * p["kernel_w"]
+        if self.source[1:3] != (in_h, in_w):
+            raise self.site.fail(f"in_h x in_w = {in_h} x {in_w}, but the source is {self.source}")
+        m = np.arange(p["m_start"], p["m_start"] + self.shape[0])
+        k = np.arange(p["k_start"], p["k_start"] + self.shape[1])
+        channel = k // kernel
+        if k[0] < 0 or channel[-1] >= self.source[0]:
+            raise self.site.fail(f"columns {k[0]} to {k[-1]} need {channel[-1] + 1} channel blocks of {self.source[0]}")
+        row = m // p["out_w"] * p["stride_h"] - p["pad_top"]
+        column = m % p["out_w"] * p["stride_w"] - p["pad_left"]
+        tap_row = k % kernel // p["kernel_w"] * p["dilation_h"]
+        tap_column = k % p["kernel_w"] * p["dilation_w"]
+        index = (row * in_w + column)[:, None] + (channel * in_h * in_w + tap_row * in_w + tap_column)
+        if not p["pad_top"] and not p["pad_left"] and _inside(row, tap_row, in_h) and _inside(column, tap_column, in_w):
+            return index, None
+        # As unsigned numbers, negative positions are too large as well: one comparison for both ends.
+        outside = (row[:, None] + tap_row).view(np.uint64) >= in_h
+        outside |= (column[:, None] + tap_column).view(np.uint64) >= in_w
+        places = np.flatnonzero(outside)
+        return index, places if places.size else None
+
+
+def _inside(positions: npt.NDArray[Any], taps: npt.NDArray[Any], size: int) -> bool:
+    return bool(positions.min() + taps.min() >= 0 and positions.max() + taps.max() < size)
+
+
+def build_dup(site: Site) -> Step:
+    """dst = immediate."""
+    (dst,) = site.instr.operands
+    sizes, (strides,) = coalesce(dst.sizes, [dst.strides])
+    out = writer(site, dst, sizes, strides)
+    value: Array = scalar_of(site)
+
+    def dup(counters: Counters) -> None:
+        out.target(counters)[...] = value
+        if out.commit is not None:
+            out.commit()
+
+    return dup
+
+
+def scalar_of(site: Site) -> Array:
+    """The immediate in the destination's type (fp16: rounded as the scalar register of a half instruction is)."""
+    from graph_engine.target_ascend.chip.vector import scalar
+
+    return scalar(site, site.instr.operands[0].dtype)
