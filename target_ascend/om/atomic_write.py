@@ -13,7 +13,7 @@ from typing import BinaryIO
 from graph_engine.errors import GraphEngineError
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]) -> None:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
     """Calls `write` with a seekable binary file whose content becomes `path` if it returns, and only then.
 
     A device or pipe (/dev/null) is written to and not replaced. Raises GraphEngineError if that is impossible.
@@ -36,7 +36,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], N
         raise GraphEngineError(f"cannot write {path}: {problem.strerror or problem}") from problem
 
 
-def _write_special(target: Path, write: Callable[[BinaryIO], None]) -> None:
+def _write_special(target: Path, write: Callable[[BinaryIO], object]) -> None:
     """Writes to a device or pipe, which cannot seek and must not be replaced by a file (/dev/null)."""
     with open(target, "wb") as device, tempfile.TemporaryFile() as file:
         write(file)

@@ -1,15 +1,19 @@
-"""The order in which the functional engine runs the tasks of an entry point.
+"""Order and time of the tasks of an entry point: streams run in order, events tie them, cores are shared.
 
-It is one valid order, the same on every run and in every mode: times come from `chip.streams.schedule`, and the
-meaning of a program is the same in every order that its streams and events allow (the checker proves it).
+Two answers that never mix: `execution_order` is one valid order, the same on every run and in every mode, for the
+functional engine; `place_tasks` simulates the device's clock with declared durations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.om.program import EntryPoint, Record, Task, Wait
+from graph_engine.target_ascend.om.program import AicpuCall, EntryPoint, Launch, Record, Task, Wait
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +25,34 @@ class Step:
     task: Task
 
 
+@dataclass(frozen=True, slots=True)
+class Cost(Generic[T]):
+    """What the clock needs of a task: its microseconds, and the timing engine's own answer for the profile."""
+
+    us: float
+    detail: T | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Generic[T]):
+    """A step with its time, in microseconds from the start of the run."""
+
+    step: Step
+    start_us: float
+    cost: Cost[T]
+
+    @property
+    def end_us(self) -> float:
+        """When the task is done."""
+        return self.start_us + self.cost.us
+
+
 def execution_order(entry: EntryPoint) -> list[Step]:
     """All tasks in an order that streams and events allow; a stream runs until it waits.
 
     Raises GraphEngineError if an event is recorded twice or waited for in vain.
     """
+    _check_events(entry)
     heads = [0] * len(entry.streams)
     recorded: set[int] = set()
     order: list[Step] = []
@@ -38,12 +65,87 @@ def execution_order(entry: EntryPoint) -> list[Step]:
                 if isinstance(task, Wait) and task.event not in recorded:
                     break
                 if isinstance(task, Record):
-                    if task.event in recorded:
-                        raise GraphEngineError(f"entry point '{entry.name}' records event {task.event} twice")
                     recorded.add(task.event)
                 order.append(Step(number, heads[number], task))
                 heads[number] += 1
                 moved = True
+    _check_done(entry, heads)
+    return order
+
+
+class _Units:
+    """When each AI Core and AI CPU of one device is free, in ascending order."""
+
+    def __init__(self, cores: int, aicpus: int) -> None:
+        self.cores, self.aicpus = [0.0] * cores, [0.0] * aicpus
+
+    def needed(self, task: Task) -> tuple[list[float], int]:
+        """The units of the task's kind and how many of them it holds (copies and events hold none)."""
+        if isinstance(task, Launch):
+            return self.cores, max(1, min(task.block_dim, len(self.cores)))
+        return self.aicpus, int(isinstance(task, AicpuCall))
+
+    def free_at(self, task: Task) -> float:
+        units, count = self.needed(task)
+        return units[count - 1] if count else 0.0
+
+    def hold(self, task: Task, until: float) -> None:
+        units, count = self.needed(task)
+        units[:count] = [until] * count
+        units.sort()
+
+
+def place_tasks(
+    entry: EntryPoint, cost: Callable[[Task], Cost[T]], *, cores: int, aicpus: int = 1, event_us: float = 0.0
+) -> list[Placed[T]]:
+    """Simulates the devices: of all tasks that could start, the one that can start first does, on the cores it needs.
+
+    `cost` is called once for each launch, copy and AICPU call, in order of start. A launch holds min(block_dim,
+    `cores`) AI Cores of its stream's device, an AICPU call one of `aicpus`. A record or wait takes `event_us`.
+    Of tasks that can start at the same time, that of the first stream does.
+    """
+    _check_events(entry)
+    heads, clocks = [0] * len(entry.streams), [0.0] * len(entry.streams)
+    recorded: dict[int, float] = {}
+    devices = {stream.device: _Units(cores, aicpus) for stream in entry.streams}
+    placed: list[Placed[T]] = []
+    while True:
+        ready: list[tuple[float, int]] = []
+        for number, stream in enumerate(entry.streams):
+            if heads[number] == len(stream.tasks):
+                continue
+            task, clock = stream.tasks[heads[number]], clocks[number]
+            if not isinstance(task, Wait):
+                ready.append((max(clock, devices[stream.device].free_at(task)), number))
+            elif task.event in recorded:
+                ready.append((max(clock, recorded[task.event]), number))
+        if not ready:
+            break
+        start, number = min(ready)
+        stream = entry.streams[number]
+        step = Step(number, heads[number], stream.tasks[heads[number]])
+        heads[number] += 1
+        spent: Cost[T] = Cost(event_us) if isinstance(step.task, Record | Wait) else cost(step.task)
+        placed.append(Placed(step, start, spent))
+        clocks[number] = start + spent.us
+        devices[stream.device].hold(step.task, clocks[number])
+        if isinstance(step.task, Record):
+            recorded[step.task.event] = clocks[number]
+    _check_done(entry, heads)
+    return placed
+
+
+def _check_events(entry: EntryPoint) -> None:
+    seen: set[int] = set()
+    for stream in entry.streams:
+        for task in stream.tasks:
+            if isinstance(task, Record):
+                if task.event in seen:
+                    raise GraphEngineError(f"entry point '{entry.name}' records event {task.event} twice")
+                seen.add(task.event)
+
+
+def _check_done(entry: EntryPoint, heads: list[int]) -> None:
     stuck = [
         f"stream '{stream.name}' waits for event {task.event}"
         for stream, head in zip(entry.streams, heads, strict=True)
@@ -53,4 +155,3 @@ def execution_order(entry: EntryPoint) -> list[Step]:
         raise GraphEngineError(
             f"the streams wait for each other or for an event that nothing records: {'; '.join(stuck)}"
         )
-    return order

@@ -1,0 +1,214 @@
+"""Runs a compiled program on the modelled device: binds memory, runs the streams, gives values and times.
+
+Values and times are separate answers from the same instructions. The functional pass executes all tasks in one
+fixed order; the timing pass simulates the clock from declared costs. Neither sees the other, so that every mode
+gives the same values and the same times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.om.program import (
+    AicpuCall,
+    Copy,
+    EntryPoint,
+    Launch,
+    Program,
+    Segment,
+    Task,
+    TensorDesc,
+)
+from graph_engine.target_ascend.runtime.schedule import Cost, execution_order, place_tasks
+from graph_engine.target_ascend.runtime.stored_tensor import read_tensor, write_tensor
+from graph_engine.target_ascend.runtime.tensor_files import Port, check_input
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
+
+if TYPE_CHECKING:
+    from graph_engine.target_ascend.chip.checker import Finding
+
+    from graph_engine.target_ascend.chip.memory import GlobalMemory
+    from graph_engine.target_ascend.profile.profile import Profile
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Progress = Callable[[str], None]
+
+MODES = ("functional", "timing", "both")
+
+
+@dataclass
+class RunResult:
+    """`outputs` in logical order (empty in timing mode), `profile` (None in functional mode), `findings` of checking."""
+
+    outputs: list[Array]
+    profile: Profile | None = None
+    findings: list[Finding] = field(default_factory=list["Finding"])
+
+
+def run(
+    program: Program,
+    inputs: Sequence[Array] = (),
+    *,
+    mode: str = "both",
+    check: bool = False,
+    real_bytes: bool = False,
+    entry: str | None = None,
+    timeline: bool = False,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Runs entry point `entry` (default: the first) on the program's SoC.
+
+    `inputs` are logical arrays whose shapes and dtypes must be those of the entry point (not needed in timing
+    mode). `check` turns on the checker, `real_bytes` the memory without typed content; `timeline` keeps busy
+    intervals of the pipes for traces. `progress` is called with the name of each task before it runs.
+    Raises GraphEngineError on wrong inputs, streams that wait for each other, and everything the chip refuses.
+    """
+    if mode not in MODES:
+        raise GraphEngineError(f"unknown mode '{mode}': choose {', '.join(MODES)}")
+    point = find_entry(program, entry)
+    soc = load_soc(program.soc)
+    result = RunResult([])
+    if mode != "timing":
+        result.outputs, result.findings = _run_functional(program, point, soc, inputs, check, real_bytes, progress)
+    if mode != "functional":
+        result.profile = _run_timing(program, point, soc, timeline)
+    return result
+
+
+def find_entry(program: Program, name: str | None = None) -> EntryPoint:
+    """The entry point of that name, or the first. Raises GraphEngineError if there is none."""
+    for point in program.entry_points:
+        if name in (None, point.name):
+            return point
+    known = ", ".join(point.name for point in program.entry_points) or "none"
+    raise GraphEngineError(f"'{program.name}' has no entry point{f' {name!r}' if name else ''}; it has {known}")
+
+
+def bind_memory(
+    program: Program, point: EntryPoint, inputs: Sequence[Array], *, real_bytes: bool = False
+) -> GlobalMemory:
+    """Global memory with all segments of the entry point: inputs and weights in place, the rest zero.
+
+    An output that aliases an input starts as a copy of it, so that the caller's array stays as it is.
+    """
+    from graph_engine.target_ascend.chip.memory import GlobalMemory
+
+    if len(inputs) != len(point.inputs):
+        raise GraphEngineError(f"'{program.name}' takes {len(point.inputs)} inputs, found {len(inputs)}")
+    memory = GlobalMemory(real_bytes=real_bytes)
+    aliased = {source for source, _ in point.aliases}
+    for index, (tensor, array) in enumerate(zip(point.inputs, inputs, strict=True)):
+        check_input(Port.of(tensor), array, f"input {index}")
+        if tensor.physical_shape != tensor.shape or index in aliased or tensor.location.offset:
+            memory.add(Segment.INPUT, index, tensor.location.offset + tensor.bytes)
+            write_tensor(memory, tensor, array)
+        else:
+            memory.add(Segment.INPUT, index, _read_only(array))
+    for index, tensor in enumerate(point.outputs):
+        if tensor.location.segment is Segment.OUTPUT:
+            memory.add(Segment.OUTPUT, index, tensor.location.offset + tensor.bytes)
+    for source, target in point.aliases:
+        memory.alias(Segment.OUTPUT, target, memory.segments[Segment.INPUT, source])
+    weights = program.weights[0 : len(program.weights)]
+    memory.add(Segment.WEIGHT, 0, _read_only(np.frombuffer(weights, np.uint8)))
+    memory.add(Segment.WORKSPACE, 0, point.workspace_bytes)
+    return memory
+
+
+def _read_only(array: Array) -> Array:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _run_functional(
+    program: Program,
+    point: EntryPoint,
+    soc: Soc,
+    inputs: Sequence[Array],
+    check: bool,
+    real_bytes: bool,
+    progress: Progress | None,
+) -> tuple[list[Array], list[Finding]]:
+    from graph_engine.target_ascend.chip.functional import FunctionalEngine
+
+    memory = bind_memory(program, point, inputs, real_bytes=real_bytes)
+    checker = None
+    if check:
+        from graph_engine.target_ascend.chip.checker import Checker
+
+        checker = Checker(soc)
+    engine = FunctionalEngine(soc, memory, real_bytes=real_bytes, checker=checker)
+    for step in execution_order(point):
+        task = step.task
+        if progress is not None and isinstance(task, Launch | AicpuCall | Copy):
+            progress(task.name)
+        if isinstance(task, Launch):
+            kernel = program.kernels[task.kernel]
+            engine.launch(kernel, task.args, task.block_dim, task.name, task.source_nodes)
+        elif isinstance(task, AicpuCall):
+            run_aicpu(memory, task)
+        elif isinstance(task, Copy):
+            memory.write(task.target, memory.read(task.source, task.bytes).copy())
+    outputs = [read_tensor(memory, tensor).copy() for tensor in point.outputs]
+    return outputs, list(checker.findings) if checker is not None else []
+
+
+def _run_timing(program: Program, point: EntryPoint, soc: Soc, timeline: bool) -> Profile:
+    from graph_engine.target_ascend.chip.costs import microseconds
+    from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine
+    from graph_engine.target_ascend.profile.profile import Profile, TaskProfile
+
+    engine = TimingEngine(soc, timeline=timeline)
+
+    def cost(task: Task) -> Cost[TaskTiming]:
+        if isinstance(task, Launch):
+            timing = engine.launch(task, program.kernels[task.kernel])
+            return Cost(timing.us, timing)
+        if isinstance(task, AicpuCall):
+            return Cost(engine.aicpu_us(task))
+        assert isinstance(task, Copy)
+        return Cost(microseconds(soc, engine.copy_cycles(task)))
+
+    overheads = soc.overheads
+    placed = place_tasks(point, cost, cores=soc.cores.aic, aicpus=soc.cores.aicpu, event_us=overheads.event_us)
+    records: list[TaskProfile] = []
+    for item in placed:
+        task, number, start = item.step.task, item.step.stream, item.start_us
+        device = point.streams[number].device
+        if isinstance(task, Launch) and item.cost.detail is not None:
+            kernel = program.kernels[task.kernel]
+            records.append(
+                TaskProfile.of_launch(task, kernel, item.cost.detail, soc, start_us=start, stream=number, device=device)
+            )
+        elif isinstance(task, AicpuCall):
+            records.append(TaskProfile.of_aicpu(task, item.cost.us, start_us=start, stream=number, device=device))
+        elif isinstance(task, Copy):
+            records.append(TaskProfile.of_copy(task, item.cost.us, start_us=start, stream=number, device=device))
+    return Profile.of(program, point, soc, records)
+
+
+def run_aicpu(memory: GlobalMemory, call: AicpuCall) -> None:
+    """Runs the numpy reference of an operator on the tensors in memory.
+
+    `layout.transdata` needs no arithmetic: every input is unpacked and every output packed as its format says.
+    """
+    inputs = [read_tensor(memory, tensor) for tensor in call.inputs]
+    if call.op == "layout.transdata":
+        outputs = [_converted(array, tensor) for array, tensor in zip(inputs, call.outputs, strict=True)]
+    else:
+        from graph_engine.dialects.ge.reference import evaluate
+
+        outputs = evaluate(call.op, inputs, call.attributes)
+    for tensor, array in zip(call.outputs, outputs, strict=True):
+        write_tensor(memory, tensor, array)
+
+
+def _converted(array: Array, tensor: TensorDesc) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(tensor.dtype.numpy)

@@ -1,0 +1,63 @@
+"""Tensors between host arrays in logical order and device memory in their stored format.
+
+AICPU tasks work on logical arrays; what they read is unpacked and what they write is packed, with zeros in the
+padding, as the tensor's format says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.chip.memory import GlobalMemory
+from graph_engine.target_ascend.om.program import TensorDesc
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# The inner sizes of a format stand at the end of its physical shape, in this order.
+_INNER_SIZES = {
+    "NC1HWC0": ("c0",),
+    "NDC1HWC0": ("c0",),
+    "FRACTAL_Z": ("n0", "c0"),
+    "FRACTAL_Z_3D": ("n0", "c0"),
+    "FRACTAL_NZ": ("h0", "c0"),
+}
+
+
+def read_tensor(memory: GlobalMemory, tensor: TensorDesc) -> Array:
+    """The logical array of `tensor`; it may be a view of the memory, so copy what must outlive the next write."""
+    raw = memory.read(tensor.location, tensor.bytes)
+    stored = raw.view(tensor.dtype.numpy)[: int(np.prod(tensor.physical_shape))].reshape(tensor.physical_shape)
+    return stored.reshape(tensor.shape) if _is_plain(tensor) else _index_map(tensor).unpack(stored, tensor.shape)
+
+
+def write_tensor(memory: GlobalMemory, tensor: TensorDesc, array: Array) -> None:
+    """Stores a logical array. Raises GraphEngineError unless shape and dtype are those of `tensor`."""
+    if array.shape != tensor.shape or array.dtype != np.dtype(tensor.dtype.numpy):
+        raise GraphEngineError(
+            f"tensor '{tensor.name}' is {tensor.dtype.numpy}{list(tensor.shape)}, its task gave {array.dtype}{list(array.shape)}"
+        )
+    stored = array if _is_plain(tensor) else _index_map(tensor).pack(array)
+    memory.write(tensor.location, np.ascontiguousarray(stored))
+
+
+def _is_plain(tensor: TensorDesc) -> bool:
+    return tensor.format == "ND" or tensor.physical_shape == tensor.shape
+
+
+def _index_map(tensor: TensorDesc) -> Any:
+    from graph_engine.planning.index_map import FORMATS
+
+    inner = _INNER_SIZES.get(tensor.format, ())
+    if tensor.format not in FORMATS:
+        raise GraphEngineError(f"tensor '{tensor.name}' has the unknown format {tensor.format}")
+    sizes = dict(zip(inner, tensor.physical_shape[-len(inner) :], strict=True)) if inner else {}
+    index_map = FORMATS[tensor.format].bind(**sizes)
+    if index_map.physical_shape(tensor.shape) != tensor.physical_shape:
+        raise GraphEngineError(
+            f"tensor '{tensor.name}' {list(tensor.shape)} is stored as {list(tensor.physical_shape)}, "
+            f"which is not {tensor.format} without groups"
+        )
+    return index_map

@@ -1,0 +1,84 @@
+"""ge-run: run a model on the modelled chip, or by its numpy reference, and show outputs and profile.
+
+An OM file is run without importing the compiler: everything of it is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.command_line import OneLineParser, one_line_main
+
+MODES = ("functional", "timing", "both")
+ENGINES = ("chip", "reference")
+
+
+def make_parser() -> OneLineParser:
+    """The command line."""
+    parser = OneLineParser(prog="ge-run", description="Run a model on the modelled chip.")
+    add = parser.add_argument
+    add("--model", metavar="FILE", required=True, help=".om, or .onnx or .mlir at any phase, compiled in memory")
+    add("--input", metavar="FILES", help="x.npy,y.bin in order of the inputs, or an .npz by name, or a directory")
+    add("--fill", metavar="zero|random", help="what to feed when no --input is given (default zero)")
+    add("--seed", metavar="N", type=int, default=0, help="seed of --fill random (default 0)")
+    add("--output", metavar="DIR", help="write outputs here as <model>_output_<i>")
+    add("--outfmt", metavar="NPY|BIN|TXT", default="NPY", help="form of the outputs (default NPY)")
+    add("--mode", metavar="|".join(MODES), help="values, time, or both (default both; functional for the reference)")
+    add("--engine", metavar="|".join(ENGINES), default="chip", help="the modelled chip, or numpy on the graph as given")
+    add("--check", action="store_true", help="look for invalid lanes, accesses out of range and races; exit 1 on any")
+    add("--real-bytes", action="store_true", help="hold fp16 as real bytes everywhere: slower, equal bit for bit")
+    add("--profile", action="store_true", help="print a summary of where the time goes")
+    add("--profile-json", metavar="FILE", help="write the profile as JSON")
+    add("--profile-csv", metavar="FILE", help="write an op_summary with msprof's columns")
+    add("--trace", metavar="FILE", help="write a trace that Perfetto opens")
+    add("--soc-version", metavar="NAME", help="chip to compile .onnx and .mlir for (default Ascend310P3)")
+    add("--input-shape", metavar="SHAPES", help="name:dims;name:dims, for the open dimensions of an .onnx")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Check the flags against each other, then hand over to the session, which imports numpy."""
+    options = make_parser().parse(arguments)
+    options.outfmt = _choice("--outfmt", options.outfmt.upper(), ("NPY", "BIN", "TXT"))
+    options.fill = (
+        _choice("--fill", options.fill or "zero", ("zero", "random")) if options.fill or not options.input else None
+    )
+    options.engine = _choice("--engine", options.engine, ENGINES)
+    reference = options.engine == "reference"
+    options.mode = _choice("--mode", options.mode or ("functional" if reference else "both"), MODES)
+    profiles = [f for f in ("profile", "profile_json", "profile_csv", "trace") if getattr(options, f)]
+    if reference:
+        _refuse(
+            options.mode != "functional", f"--engine reference has no clock: it cannot run with --mode {options.mode}"
+        )
+        _refuse(options.check, "--check needs the chip's memories: it cannot go with --engine reference")
+        _refuse(options.real_bytes, "--real-bytes needs the chip's memories: it cannot go with --engine reference")
+    if profiles and options.mode == "functional":
+        raise GraphEngineError(f"--{profiles[0].replace('_', '-')} needs times: --mode timing or both on the chip")
+    _refuse(options.mode == "timing" and options.check, "--check needs values: it cannot go with --mode timing")
+    _refuse(bool(options.input and options.fill), "--fill is for runs without --input")
+    _refuse(options.seed < 0, f"--seed {options.seed}: a seed is not negative")
+    from graph_engine.tools.ge_run.session import run_session
+
+    return run_session(options)
+
+
+def _choice(flag: str, value: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise GraphEngineError(f"{flag} {value}: choose {', '.join(choices[:-1])} or {choices[-1]}")
+    return value
+
+
+def _refuse(condition: bool, message: str) -> None:
+    if condition:
+        raise GraphEngineError(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the console script."""
+    return one_line_main(run, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
