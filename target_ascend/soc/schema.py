@@ -123,7 +123,7 @@ class _Reader:
             if arguments[-1] is Ellipsis:
                 arguments = arguments[:1] * len(node.value)
             if len(arguments) != len(node.value):
-                raise self.error(node, key, f"expected {len(arguments)} numbers, found {len(node.value)}")
+                raise self.error(node, key, f"expected {len(arguments)} values, found {len(node.value)}")
             return tuple(self.check(item, kind, key) for item, kind in zip(node.value, arguments, strict=True))
         if not isinstance(node, yaml.ScalarNode):
             raise self.error(node, key, f"expected {_KINDS[hint]}")
