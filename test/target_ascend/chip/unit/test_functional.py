@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models.hand_kernels import F16, F32, KernelBuilder, slot
+from models.kernel_builder import F16, F32, KernelBuilder, slot
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.functional import FunctionalEngine
