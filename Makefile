@@ -25,7 +25,7 @@ test: install ## all tests: lit, then pytest
 lint: install ## ruff, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: install ## rewrite the code to the house format
 	$(BIN)/ruff check --fix .

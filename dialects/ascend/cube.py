@@ -1,0 +1,115 @@
+"""The Cube engine: matrix multiply-accumulate on fractals.
+
+Cost: fixed cycles + ceil(m/16) * ceil(n/16) * ceil(k/k0) tile cycles (source: vendor API appendix for dav-2201;
+assumed_from dav-2201 on other families).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, UnitAttr, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from graph_engine.dialects.ascend.affine import INDEX
+from graph_engine.dialects.ascend.instruction import InstructionOp
+from graph_engine.dialects.ascend.memory import shape_of
+from graph_engine.target_ascend.isa.model import Opcode, Pipe, Space
+
+
+@irdl_op_definition
+class MmadOp(InstructionOp):
+    """L0C (n1, m1, 16, 16) = or += L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0), fp32 accumulation, K ascending.
+
+    Overwrites the accumulator where all counters of `first_of` are 0 (always, if there are none) and adds to it
+    elsewhere; with `accumulate` it always adds. `m`, `k`, `n` are the elements that matter.
+    """
+
+    name = "ascend.cube.mmad"
+    OPCODE: ClassVar[Opcode] = Opcode.MMAD
+
+    sources = var_operand_def(MemRefType)
+    dst = operand_def(MemRefType)
+    first_of = var_operand_def(INDEX)
+    accumulate = opt_prop_def(UnitAttr)
+    m = prop_def(IntegerAttr.constr(i64))
+    k = prop_def(IntegerAttr.constr(i64))
+    n = prop_def(IntegerAttr.constr(i64))
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        c: SSAValue,
+        mkn: Sequence[int],
+        *,
+        first_of: Sequence[SSAValue] = (),
+        accumulate: bool = False,
+    ):
+        super(InstructionOp, self).__init__(
+            operands=[[a, b], c, list(first_of)],
+            properties={key: IntegerAttr(v, 64) for key, v in zip("mkn", mkn, strict=True)}
+            | ({"accumulate": UnitAttr()} if accumulate else {}),
+        )
+
+    @property
+    def pipe(self) -> Pipe:
+        return Pipe.M
+
+    @property
+    def writes_only(self) -> bool:
+        return not self.first_of and self.accumulate is None
+
+    def verify_operands(self) -> None:
+        self.in_spaces([Space.L0A, Space.L0B], Space.L0C)
+        if self.accumulate is not None and self.first_of:
+            raise VerifyException(f"{self.name}: accumulate and first_of exclude each other")
+        a, b, c = shape_of(self.sources[0]), shape_of(self.sources[1]), shape_of(self.dst)
+        if len(a) != 4 or len(b) != 4 or len(c) != 4 or (a[0], a[1], b[1]) != (c[1], b[0], c[0]):
+            raise VerifyException(
+                f"{self.name}: needs (m1,k1,16,k0) x (k1,n1,16,k0) into (n1,m1,16,16), got {a} {b} {c}"
+            )
+        m, k, n = (int(v.value.data) for v in (self.m, self.k, self.n))
+        if not (0 < m <= a[0] * 16 and 0 < n <= b[1] * 16 and 0 < k <= a[1] * a[3]):
+            raise VerifyException(f"{self.name}: m {m}, k {k}, n {n} do not fit the operands")
+
+    def print(self, printer: Printer) -> None:
+        self.print_head(printer)
+        if self.accumulate is not None:
+            printer.print_string(" accumulate")
+        if self.first_of:
+            printer.print_string(" first_of(")
+            printer.print_list(self.first_of, printer.print_ssa_value)
+            printer.print_string(")")
+        printer.print_string(f" {{m = {self.m.value.data}, k = {self.k.value.data}, n = {self.n.value.data}}}")
+        self.print_types(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MmadOp:
+        head = cls.parse_head(parser)
+        accumulate = parser.parse_optional_keyword("accumulate") is not None
+        first_of: list[SSAValue] = []
+        if parser.parse_optional_keyword("first_of"):
+            first_of = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN,
+                lambda: parser.resolve_operand(parser.parse_unresolved_operand(), INDEX),
+            )
+        mkn: list[int] = []
+
+        def entry() -> None:
+            parser.parse_keyword("mkn"[len(mkn)])
+            parser.parse_punctuation("=")
+            mkn.append(parser.parse_integer())
+
+        parser.parse_comma_separated_list(parser.Delimiter.BRACES, entry)
+        (a, b), c = cls.parse_types(parser, head)
+        return cls(a, b, c, mkn, first_of=first_of, accumulate=accumulate)
+
+
+CUBE_OPS: list[type[Operation]] = [MmadOp]

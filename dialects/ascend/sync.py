@@ -1,0 +1,128 @@
+"""Flags and barriers between the pipes of a core.
+
+`set_flag [MTE2 -> MTE1] 0` is queued in MTE2 and signals when everything before it there is done; the matching
+`wait_flag` holds MTE1. Event numbers belong to a pair of pipes. Cost: 1 cycle (published cost model, dav-2201).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr
+from graph_engine.target_ascend.isa.model import Opcode, Pipe
+
+
+class FlagOp(IRDLOperation):
+    """Base of set_flag and wait_flag: event = base + (index mod rotate)."""
+
+    OPCODE: ClassVar[Opcode]
+
+    counters = var_operand_def(INDEX)
+    src_pipe = prop_def(StringAttr)
+    dst_pipe = prop_def(StringAttr)
+    event = prop_def(IntegerAttr.constr(i64))
+    rotate = opt_prop_def(IntegerAttr.constr(i64))
+    coefs = prop_def(DenseArrayBase.constr(i64))
+    offset = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, src: Pipe, dst: Pipe, event: int, rotate: int = 1, index: Expr | None = None):
+        index = index if index is not None and rotate > 1 else Expr()
+        super().__init__(
+            operands=[index.counters],
+            properties={
+                "src_pipe": StringAttr(src.name),
+                "dst_pipe": StringAttr(dst.name),
+                "event": IntegerAttr(event, 64),
+                "coefs": index.coefs,
+                "offset": index.const_attr,
+            }
+            | ({"rotate": IntegerAttr(rotate, 64)} if rotate > 1 else {}),
+        )
+
+    @property
+    def index(self) -> Expr:
+        """The expression whose value modulo `rotate` is added to the event number."""
+        return expr_of(self.counters, self.coefs, self.offset)
+
+    def verify_(self) -> None:
+        for pipe in (self.src_pipe.data, self.dst_pipe.data):
+            if pipe not in Pipe.__members__ or pipe == "ALL":
+                raise VerifyException(f"{self.name}: {pipe} is not a pipe; there are S, V, M, MTE1, MTE2, MTE3, FIX")
+        if self.src_pipe == self.dst_pipe:
+            raise VerifyException(f"{self.name}: a pipe is in order with itself; use a barrier")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" [{self.src_pipe.data} -> {self.dst_pipe.data}] {self.event.value.data}")
+        if self.rotate is not None:
+            printer.print_string(" + (")
+            print_expr(printer, self.index)
+            printer.print_string(f") mod {self.rotate.value.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FlagOp:
+        with parser.in_square_brackets():
+            src = parser.parse_identifier()
+            parser.parse_punctuation("->")
+            dst = parser.parse_identifier()
+        for pipe in (src, dst):
+            if pipe not in Pipe.__members__:
+                parser.raise_error(f"{pipe} is not a pipe")
+        event, rotate, index = parser.parse_integer(), 1, Expr()
+        if parser.parse_optional_punctuation("+"):
+            with parser.in_parens():
+                index = parse_expr(parser)
+            parser.parse_keyword("mod")
+            rotate = parser.parse_integer()
+        return cls(Pipe[src], Pipe[dst], event, rotate, index)
+
+
+@irdl_op_definition
+class SetFlagOp(FlagOp):
+    """Signals when everything before it in the source pipe is done."""
+
+    name = "ascend.sync.set_flag"
+    OPCODE: ClassVar[Opcode] = Opcode.SET_FLAG
+
+
+@irdl_op_definition
+class WaitFlagOp(FlagOp):
+    """Holds the destination pipe until the flag was set, and clears it."""
+
+    name = "ascend.sync.wait_flag"
+    OPCODE: ClassVar[Opcode] = Opcode.WAIT_FLAG
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """Holds `pipe` (or all of them) until everything before it there is done."""
+
+    name = "ascend.sync.barrier"
+
+    pipe = prop_def(StringAttr)
+
+    def __init__(self, pipe: Pipe):
+        super().__init__(properties={"pipe": StringAttr(pipe.name)})
+
+    def verify_(self) -> None:
+        if self.pipe.data not in Pipe.__members__:
+            raise VerifyException(f"{self.name}: {self.pipe.data} is not a pipe")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.pipe.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BarrierOp:
+        name = parser.parse_identifier()
+        if name not in Pipe.__members__:
+            parser.raise_error(f"{name} is not a pipe")
+        return cls(Pipe[name])
+
+
+SYNC_OPS: list[type[Operation]] = [SetFlagOp, WaitFlagOp, BarrierOp]

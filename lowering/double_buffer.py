@@ -1,0 +1,58 @@
+"""Give on-chip buffers two versions, so that the next load overlaps the current compute.
+
+    ascend.alloc "x_l1" : memref<...>   ->   ascend.alloc "x_l1" versions(2) : memref<...>
+
+`phase` lets allocs that follow one another in straight code alternate as well. A slot qualifies if it is refilled in a loop and more than one pipe touches it. Smaller slots come first; a slot
+that would not fit its space twice stays single.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+
+from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
+from graph_engine.lowering.kernels.loops import alloc_bytes, allocs_by_slot, enclosing_loops, instructions_of
+from graph_engine.target_ascend.isa.model import Space
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
+from graph_engine.transforms.pass_base import GePass
+
+
+def _refilled(allocs: list[AllocOp]) -> bool:
+    pipes = {instruction.pipe for op in allocs for instruction in instructions_of(op)}
+    return len(pipes) > 1 and (len(allocs) > 1 or any(enclosing_loops(op) for op in allocs))
+
+
+def double_buffer(kernel: KernelOp, soc: Soc) -> None:
+    """Sets `versions` on the allocs of every slot that qualifies and fits."""
+    slots = allocs_by_slot(kernel)
+    sizes = {slot: max(map(alloc_bytes, allocs)) for slot, allocs in slots.items()}
+    used: dict[Space, int] = {}
+    for slot, allocs in slots.items():
+        space = space_of(allocs[0].memory)
+        used[space] = used.get(space, 0) + sizes[slot]
+    for slot in sorted(slots, key=lambda s: sizes[s]):
+        space = space_of(slots[slot][0].memory)
+        if _refilled(slots[slot]) and used[space] + sizes[slot] <= soc.buffers[space.name.lower()]:
+            used[space] += sizes[slot]
+            for number, op in enumerate(slots[slot]):
+                op.versions = IntegerAttr(2, 64)
+                if number % 2:
+                    op.phase = IntegerAttr(1, 64)
+
+
+@dataclass(frozen=True)
+class DoubleBuffer(GePass):
+    """Give on-chip buffers two versions, so that the next load overlaps the current compute."""
+
+    name = "double-buffer"
+
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip whose buffer sizes bound the doubling"})
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        chip = load_soc(self.soc)
+        for kernel in op.ops:
+            if isinstance(kernel, KernelOp):
+                double_buffer(kernel, chip)

@@ -1,0 +1,1 @@
+"""General kernel builders: one file a family, none written for a model or a SoC."""

@@ -1,0 +1,168 @@
+"""Writes a kernel in program order: buffers, counted loops, instructions, no flags.
+
+The builder keeps an insertion point; `blocks` and `loop` are context managers that move it. Offsets are `Expr`
+in elements. `tiles` peels the tail: it yields the full tiles inside a loop, then the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
+from xdsl.ir import Attribute, Block, SSAValue
+
+from graph_engine.dialects.ascend import vec
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.cube import MmadOp
+from graph_engine.dialects.ascend.instruction import InstructionOp
+from graph_engine.dialects.ascend.memory import (
+    SPACE_ATTRS,
+    AllocOp,
+    BlocksOp,
+    KernelOp,
+    LoopOp,
+    ViewOp,
+    row_major,
+)
+from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
+from graph_engine.dialects.ge.interning import element_type
+from graph_engine.target_ascend.isa.model import DType, Space
+
+Offset: TypeAlias = "Expr | SSAValue | int"
+
+
+@dataclass(frozen=True)
+class Arg:
+    """A launch argument: a tensor's physical shape, its element type, and "r" or "w"."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    access: str
+
+
+@dataclass(frozen=True)
+class Buf:
+    """A buffer of the kernel being written."""
+
+    value: SSAValue
+    shape: tuple[int, ...]
+    dtype: DType
+    space: Space
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Row-major strides in elements."""
+        return row_major(self.shape)
+
+
+@cache
+def _memref(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, space: Space) -> MemRefType:
+    layout: Attribute | None = StridedLayoutAttr(strides, None) if strides is not None else None
+    element = element_type(dtype.mlir)
+    if layout is None:
+        return MemRefType(element, shape, memory_space=SPACE_ATTRS[space])
+    return MemRefType(element, shape, layout, SPACE_ATTRS[space])
+
+
+_VECTOR: dict[str, type[InstructionOp]] = {
+    op.name.removeprefix("ascend.vec."): op for op in vec.VECTOR_OPS if issubclass(op, InstructionOp)
+}
+
+
+class KernelBuilder:
+    """Writes one kernel."""
+
+    def __init__(self, name: str, args: Sequence[Arg], block_dim: int):
+        types = [_memref(a.shape, None, a.dtype, Space.GM) for a in args]
+        self.kernel = KernelOp(name, types, [a.access for a in args], block_dim)
+        self.args: list[Buf] = []
+        for arg, value in zip(args, self.kernel.body.block.args, strict=True):
+            value.name_hint = arg.name
+            self.args.append(Buf(value, arg.shape, arg.dtype, Space.GM))
+        self._block: Block = self.kernel.body.block
+
+    @contextmanager
+    def _inside(self, block: Block) -> Iterator[None]:
+        outer, self._block = self._block, block
+        try:
+            yield
+        finally:
+            self._block = outer
+
+    @contextmanager
+    def blocks(self, lo: int, hi: int) -> Iterator[Expr]:
+        """The body of the blocks lo <= index < hi; yields the block index."""
+        op = BlocksOp(lo, hi)
+        self._block.add_op(op)
+        counter = op.body.block.args[0]
+        counter.name_hint = "blk"
+        with self._inside(op.body.block):
+            yield Expr.of(counter)
+
+    @contextmanager
+    def loop(self, trip: int, name: str = "i") -> Iterator[Expr]:
+        """A counted loop; yields its counter. A single trip needs no loop and yields 0."""
+        if trip == 1:
+            yield Expr()
+            return
+        op = LoopOp(trip)
+        self._block.add_op(op)
+        counter = op.body.block.args[0]
+        counter.name_hint = name
+        with self._inside(op.body.block):
+            yield Expr.of(counter)
+
+    def tiles(self, extent: int, tile: int, name: str = "i") -> Iterator[tuple[Expr, int]]:
+        """(start, size) of the tiles of 0..extent: full ones in a loop, then the tail peeled."""
+        full, tail = divmod(extent, tile)
+        if full:
+            with self.loop(full, name) as i:
+                yield i * tile, tile
+        if tail:
+            yield Expr(full * tile), tail
+
+    def alloc(self, slot: str, space: Space, shape: Sequence[int], dtype: DType) -> Buf:
+        """On-chip storage for one run of the current body."""
+        op = AllocOp(slot, _memref(tuple(shape), None, dtype, space))
+        self._block.add_op(op)
+        return Buf(op.memory, tuple(shape), dtype, space)
+
+    def view(
+        self,
+        buf: Buf,
+        offset: Offset = 0,
+        sizes: Sequence[int] | None = None,
+        strides: Sequence[int] | None = None,
+    ) -> SSAValue:
+        """A window of `buf`; the whole of it by default, the buffer's own strides if only sizes are given."""
+        sizes = buf.shape if sizes is None else tuple(sizes)
+        strides = buf.strides[len(buf.shape) - len(sizes) :] if strides is None else tuple(strides)
+        op = ViewOp(buf.value, offset, _memref(sizes, strides, buf.dtype, buf.space))
+        self._block.add_op(op)
+        return op.result
+
+    def copy(self, dst: SSAValue, src: SSAValue) -> None:
+        """A move between spaces."""
+        self._block.add_op(CopyOp([src], dst))
+
+    def load2d(self, dst: SSAValue, src: SSAValue) -> None:
+        """Fractals from L1 to L0A or L0B."""
+        self._block.add_op(Load2dOp([src], dst))
+
+    def load3d(self, dst: SSAValue, src: SSAValue, geometry: Sequence[int], m: Offset, k: Offset) -> None:
+        """Img2col; `geometry` in the order of `LOAD3D_STATIC`."""
+        self._block.add_op(Load3dOp(src, dst, geometry, Expr.of(m), Expr.of(k)))
+
+    def mmad(self, c: SSAValue, a: SSAValue, b: SSAValue, mkn: Sequence[int], first_of: Sequence[Expr] | None) -> None:
+        """Matrix multiply-accumulate; overwrites where all counters of `first_of` are 0, None accumulates."""
+        counters = [counter for expr in first_of or () for counter in expr.counters]
+        self._block.add_op(MmadOp(a, b, c, mkn, first_of=counters, accumulate=first_of is None))
+
+    def vec(self, mnemonic: str, dst: SSAValue, *sources: SSAValue, imm: float | None = None) -> None:
+        """A vector instruction by mnemonic ("add", "conv", ...)."""
+        self._block.add_op(_VECTOR[mnemonic](sources, dst, immediate=imm))

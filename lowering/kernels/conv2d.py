@@ -1,0 +1,257 @@
+"""Convolution on the Cube: img2col from L1, tiles in L0, Vector epilogue.
+
+    for each band of output rows:            input rows GM -> L1
+      for each tile of output channels:      weights GM -> L1 (once and for all where they fit)
+        for each tile of output positions:
+          for each tile of K:                load3d L1 -> L0A, load2d L1 -> L0B, mmad into L0C
+          for each chunk of channels:        L0C -> UB, bias, conversion, epilogue steps, UB -> GM
+
+K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
+groups that FRACTAL_Z holds block-diagonally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from xdsl.ir import SSAValue
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
+from graph_engine.lowering.kernels.cube_tiling import ConvTiling, choose_conv_tiling
+from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """A convolution as the Cube sees it; c1 and n1 count blocks of 16 of one block of groups."""
+
+    batch: int
+    groups: int
+    c1: int
+    h: int
+    w: int
+    n1: int
+    ho: int
+    wo: int
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    pads: tuple[int, int, int, int]
+    bias: bool
+
+    @property
+    def k1(self) -> int:
+        """Column blocks of K of one block of groups."""
+        return self.c1 * self.kernel[0] * self.kernel[1]
+
+    def band(self, batch: int, row: int, rows: int) -> Band:
+        """The input rows that the output rows row..row+rows of one image need."""
+        top = row * self.strides[0] - self.pads[0]
+        bottom = (row + rows - 1) * self.strides[0] - self.pads[0] + (self.kernel[0] - 1) * self.dilations[0] + 1
+        first, last = max(0, top), max(1, min(self.h, bottom))
+        first = min(first, last - 1)
+        image = self.groups * self.c1 * self.h * self.w * 16
+        out_image = self.groups * self.n1 * self.ho * self.wo * 16
+        return Band(
+            rows,
+            last - first,
+            first - top,
+            batch * image + first * self.w * 16,
+            batch * out_image + row * self.wo * 16,
+        )
+
+
+@dataclass(frozen=True)
+class Band:
+    """A run of output rows: its input rows, its padding on top, and where both start (elements)."""
+
+    rows: int
+    in_rows: int
+    pad_top: int
+    x_offset: int
+    y_offset: int
+
+    @property
+    def signature(self) -> tuple[int, int, int]:
+        """Bands of one signature run the same code."""
+        return self.rows, self.in_rows, self.pad_top
+
+
+@dataclass(frozen=True)
+class Run:
+    """`count` bands of one signature whose offsets advance evenly."""
+
+    first: Band
+    count: int
+    x_step: int
+    y_step: int
+
+
+def split_bands(shape: ConvShape, rows: int, cores: int) -> list[list[Run]]:
+    """Bands of `rows` output rows, dealt to `cores` in contiguous shares, each as runs."""
+    bands = [
+        shape.band(n, row, min(rows, shape.ho - row)) for n in range(shape.batch) for row in range(0, shape.ho, rows)
+    ]
+    share = -(-len(bands) // cores)
+    return [_runs(bands[i : i + share]) for i in range(0, len(bands), share)]
+
+
+def _runs(bands: Sequence[Band]) -> list[Run]:
+    runs: list[Run] = []
+    for band in bands:
+        if runs and runs[-1].first.signature == band.signature:
+            run = runs[-1]
+            x_step, y_step = band.x_offset - run.first.x_offset, band.y_offset - run.first.y_offset
+            if run.count == 1 or (x_step, y_step) == (run.x_step * run.count, run.y_step * run.count):
+                runs[-1] = Run(run.first, run.count + 1, x_step // run.count, y_step // run.count)
+                continue
+        runs.append(Run(band, 1, 0, 0))
+    return runs
+
+
+def _code(runs: Sequence[Run]) -> tuple[object, ...]:
+    """What two cores must share to run one body, up to their start."""
+    base = runs[0].first
+    return tuple(
+        (
+            r.first.signature,
+            r.count,
+            r.x_step,
+            r.y_step,
+            r.first.x_offset - base.x_offset,
+            r.first.y_offset - base.y_offset,
+        )
+        for r in runs
+    )
+
+
+def _core_groups(shares: Sequence[list[Run]]) -> list[tuple[int, int, int, int]]:
+    """(first core, cores, x step, y step) of neighbouring cores that run one body at evenly spaced starts."""
+    groups: list[tuple[int, int, int, int]] = []
+    for _, members in groupby(enumerate(shares), key=lambda item: _code(item[1])):
+        indices = [i for i, _ in members]
+        start = indices[0]
+        while start <= indices[-1]:
+            end, steps = start + 1, (0, 0)
+            while end <= indices[-1]:
+                a, b = shares[end - 1][0].first, shares[end][0].first
+                delta = b.x_offset - a.x_offset, b.y_offset - a.y_offset
+                if end > start + 1 and delta != steps:
+                    break
+                steps, end = delta, end + 1
+            groups.append((start, end - start, *steps))
+            start = end
+    return groups
+
+
+def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue, soc: Soc) -> KernelOp:
+    """The kernel; its arguments are x, w, [bias], the epilogue's inputs, y. Raises `NoKernel` if no tile fits."""
+    tiling = choose_conv_tiling(shape, epilogue, soc)
+    x = Arg("x", (shape.batch, shape.groups * shape.c1, shape.h, shape.w, 16), DType.F16, "r")
+    w = Arg("w", (shape.groups, shape.k1, shape.n1, 16, 16), DType.F16, "r")
+    bias = [Arg("bias", (shape.groups * shape.n1 * 16,), DType.F32, "r")] if shape.bias else []
+    plane = (shape.batch, shape.groups * shape.n1, shape.ho, shape.wo, 16)
+    y = Arg("y", plane, epilogue.out_dtype, "w")
+    shares = split_bands(shape, tiling.rows, tiling.m_cores)
+    kb = KernelBuilder(name, [x, w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
+    writer = _ConvWriter(kb, shape, tiling, epilogue)
+    for first, cores, x_step, y_step in _core_groups(shares) if tiling.n_cores == 1 else ():
+        with kb.blocks(first, first + cores) as blk:
+            at = blk + -first if cores > 1 else Expr()
+            writer.core(shares[first], at * x_step, at * y_step, Expr(), tiling.n_share)
+    if tiling.n_cores > 1:
+        for m, share in enumerate(shares):
+            for lo, hi, size in tiling.n_groups():
+                with kb.blocks(m * tiling.n_cores + lo, m * tiling.n_cores + hi) as blk:
+                    unit = (blk + -(m * tiling.n_cores)) * tiling.n_share if hi - lo > 1 else Expr(lo * tiling.n_share)
+                    writer.core(share, Expr(), Expr(), unit, size)
+    return kb.kernel
+
+
+@dataclass
+class _ConvWriter:
+    """Writes the body of one core."""
+
+    kb: KernelBuilder
+    shape: ConvShape
+    tiling: ConvTiling
+    epilogue: Epilogue
+
+    def core(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, unit: Expr, units: int) -> None:
+        """The bands of `runs` for `units` units of N from `unit`: channel blocks, or blocks of groups if grouped."""
+        kb, shape = self.kb, self.shape
+        if shape.groups == 1:
+            self.group(runs, x_base, y_base, Expr(), unit, units)
+            return
+        with kb.loop(units, "g") as g:
+            self.group(runs, x_base, y_base, unit + g, Expr(), shape.n1)
+
+    def group(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, g: Expr, n_start: Expr, n: int) -> None:
+        """The convolution of one block of groups: channel blocks n_start..n_start+n."""
+        kb, shape, tiling = self.kb, self.shape, self.tiling
+        x_base = x_base + g * (shape.c1 * shape.h * shape.w * 16)
+        channel = g * shape.n1 + n_start
+        y_base = y_base + channel * (shape.ho * shape.wo * 16)
+        vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
+        w_base = g * (shape.k1 * shape.n1 * 256) + n_start * 256
+        resident = self._weights(w_base, n) if tiling.resident else None
+        for run in runs:
+            with kb.loop(run.count, "band") as band:
+                x_at = x_base + band * run.x_step + run.first.x_offset
+                y_at = y_base + band * run.y_step + run.first.y_offset
+                x_l1 = kb.alloc("x_l1", Space.L1, (shape.c1, run.first.in_rows, shape.w, 16), DType.F16)
+                plane = shape.h * shape.w * 16
+                sizes = (shape.c1, run.first.in_rows, shape.w, 16)
+                kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, (plane, shape.w * 16, 16, 1)))
+                for n_at, nt in kb.tiles(n, tiling.nt, "n"):
+                    weights = resident or self._weights(w_base + n_at * 256, nt)
+                    w_at = n_at * 256 if resident else Expr()
+                    self.positions(run.first, x_l1, weights, w_at, nt, y_at, n_at, vectors)
+
+    def _bias(self) -> Buf | None:
+        return self.kb.args[2] if self.shape.bias else None
+
+    def _weights(self, base: Expr, n: int) -> Buf:
+        kb, shape = self.kb, self.shape
+        w_l1 = kb.alloc("w_l1", Space.L1, (shape.k1, n, 16, 16), DType.F16)
+        kb.copy(kb.view(w_l1), kb.view(kb.args[1], base, (shape.k1, n, 16, 16), (shape.n1 * 256, 256, 16, 1)))
+        return w_l1
+
+    def positions(
+        self,
+        band: Band,
+        x_l1: Buf,
+        weights: Buf,
+        w_at: Expr,
+        nt: int,
+        y_at: Expr,
+        n_at: Expr,
+        vectors: list[SSAValue | Buf],
+    ) -> None:
+        """All output positions of a band for one tile of channels."""
+        kb, shape, tiling = self.kb, self.shape, self.tiling
+        total = band.rows * shape.wo
+        geometry = (
+            band.in_rows, shape.w, *shape.kernel, *shape.strides, *shape.dilations, band.pad_top, shape.pads[1], shape.wo,
+        )  # fmt: skip
+        for m_at, m in kb.tiles(total, tiling.mt * 16, "m"):
+            mt = -(-m // 16)
+            l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
+            first = True
+            for k_at, kt in kb.tiles(shape.k1, tiling.kt, "k"):
+                l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, 16), DType.F16)
+                kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at)
+                l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, 16), DType.F16)
+                row = weights.shape[1] * 256
+                kb.load2d(kb.view(l0b), kb.view(weights, k_at * row + w_at, (kt, nt, 16, 16), (row, 256, 16, 1)))
+                step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
+                kb.mmad(*step, (m, kt * 16, nt * 16), [k_at] if first else None)
+                first = False
+            tile = EpilogueTile(l0c, mt, m, y_at + m_at * 16, shape.ho * shape.wo * 16, n_at)
+            self.epilogue.emit(kb, tile, nt, tiling.nc, vectors)

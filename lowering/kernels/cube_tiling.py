@@ -1,0 +1,164 @@
+"""Tile sizes and the split over cores for Cube kernels: enumerated from the SoC's buffers, judged by a bound.
+
+The score of a candidate is the busiest engine's cycles of one core plus the first loads that nothing hides. All
+capacities, rates and fractal sizes come from the SoC description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.target_ascend.soc.soc import Soc
+
+if TYPE_CHECKING:
+    from graph_engine.lowering.kernels.conv2d import ConvShape
+    from graph_engine.lowering.kernels.epilogue import Epilogue
+
+FRACTAL = 512
+"""Bytes of a 16 x 16 fp16 fractal; an accumulator fractal has twice that."""
+
+
+@dataclass(frozen=True)
+class ConvTiling:
+    """`rows` output rows a band; `m_cores` x `n_cores` cores; `n_share` units of N a core (the last may have
+    fewer); tiles of `mt` position blocks, `nt` channel blocks, `kt` K blocks; epilogue chunks of `nc` channel
+    blocks; `resident`: all weights of the core stay in L1."""
+
+    rows: int
+    m_cores: int
+    n_cores: int
+    n_units: int
+    n_share: int
+    mt: int
+    nt: int
+    kt: int
+    nc: int
+    resident: bool
+    cycles: float
+
+    def n_groups(self) -> list[tuple[int, int, int]]:
+        """(first, last + 1, units) of neighbouring N shares of one size."""
+        full, tail = divmod(self.n_units, self.n_share)
+        groups = [(0, full, self.n_share)] if full else []
+        return groups + ([(full, full + 1, tail)] if tail else [])
+
+
+def halves(n: int) -> Iterator[int]:
+    """n, n/2, n/4, ... rounded up, down to 1."""
+    while True:
+        yield n
+        if n == 1:
+            return
+        n = -(-n // 2)
+
+
+@dataclass(frozen=True)
+class CubeTile:
+    """L0 and UB tile of one accumulator."""
+
+    mt: int
+    nt: int
+    kt: int
+    nc: int
+
+
+def cube_tile(soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: int, nt: int) -> CubeTile:
+    """The tile for m1 x n1 x k1 fractals with `nt` channel blocks: halves of the L0 buffers, so that they can be
+    double-buffered; `ub_fractal` bytes of UB a fractal of the epilogue, besides `ub_fixed` a core."""
+    half = {space: soc.buffers[space] // 2 for space in ("l0a", "l0b", "l0c")}
+    ub = (soc.buffers["ub"] - ub_fixed) // (2 * ub_fractal)
+    if ub < 1:
+        raise NoKernel("the epilogue of one 16 x 16 block does not fit the unified buffer")
+    mt = max(1, min(m1, 16, half["l0c"] // (2 * FRACTAL) // nt, ub))
+    tiles = -(-m1 // mt)
+    mt = -(-m1 // tiles)
+    kt = max(1, min(k1, half["l0a"] // FRACTAL // mt, half["l0b"] // FRACTAL // nt))
+    kt = -(-k1 // -(-k1 // kt))
+    nc = max(1, min(nt, ub // mt))
+    nc = -(-nt // -(-nt // nc))
+    return CubeTile(mt, nt, kt, nc)
+
+
+@lru_cache(maxsize=4096)
+def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTiling:
+    """The best tiling found. Raises `NoKernel` where not even the smallest fits."""
+    best: ConvTiling | None = None
+    units = shape.groups if shape.groups > 1 else shape.n1
+    for n_cores in range(1, min(units, soc.cores.aic) + 1):
+        n_share = -(-units // n_cores)
+        if -(-units // n_share) != n_cores:
+            continue
+        wanted = max(1, soc.cores.aic // n_cores)
+        for rows in _row_choices(shape, wanted):
+            n = shape.n1 if shape.groups > 1 else n_share
+            for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1)}, reverse=True):
+                for resident in (True, False):
+                    found = _candidate(shape, epilogue, soc, rows, wanted, n_cores, units, n_share, nt, resident)
+                    if found is not None and (best is None or found.cycles < best.cycles):
+                        best = found
+    if best is None:
+        raise NoKernel("one row of the input and one tile of the weights do not fit L1")
+    return best
+
+
+def _row_choices(shape: ConvShape, cores: int) -> list[int]:
+    """Band heights worth trying: an even deal over the cores, and its parts."""
+    per_core = -(-shape.ho * shape.batch // cores)
+    start = min(shape.ho, per_core)
+    return sorted({*halves(start), *halves(shape.ho)}, reverse=True)
+
+
+def _candidate(
+    shape: ConvShape, epilogue: Epilogue, soc: Soc, rows: int, wanted: int, n_cores: int, units: int, n_share: int,
+    nt: int, resident: bool,
+) -> ConvTiling | None:  # fmt: skip
+    bands = shape.batch * -(-shape.ho // rows)
+    share = -(-bands // wanted)
+    m_cores = -(-bands // share)
+    groups = n_share if shape.groups > 1 else 1
+    n = shape.n1 if shape.groups > 1 else n_share
+    in_rows = min(shape.h, (rows - 1) * shape.strides[0] + (shape.kernel[0] - 1) * shape.dilations[0] + 1)
+    x_bytes = shape.c1 * in_rows * shape.w * 32
+    w_bytes = shape.k1 * (n if resident else nt) * FRACTAL
+    many_bands, many_weights = share * groups > 1, groups > 1 or not resident
+    if x_bytes * (2 if many_bands else 1) + w_bytes * (2 if many_weights else 1) > soc.buffers["l1"]:
+        return None
+    m1 = -(-rows * shape.wo // 16)
+    vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
+    try:
+        tile = cube_tile(soc, m1, n, shape.k1, epilogue.fractal_bytes(), vectors, nt)
+    except NoKernel:
+        return None
+    active = m_cores * n_cores
+    ddr, l2 = soc.path("gm", "l1", "ddr"), soc.path("gm", "l1", "l2")
+    chip = soc.ddr.total_bytes_per_s / (soc.freq_mhz.cube * 1e6)
+    ddr_rate = min(float(ddr.bytes_per_cycle), chip / active)
+    n_tiles, m_tiles, k_tiles = -(-n // nt), -(-m1 // tile.mt), -(-shape.k1 // tile.kt)
+    loads = share * groups
+    w_reads = groups if resident else loads
+    w_total = shape.k1 * n * FRACTAL * w_reads
+    w_first = shape.k1 * n * FRACTAL * groups
+    # Weights that several cores read come from DDR once; repeated reads come from L2.
+    w_cycles = w_first / m_cores / ddr_rate + (w_total - w_first / m_cores) / l2.bytes_per_cycle
+    mte2 = loads * x_bytes / ddr_rate / (n_cores if shape.groups == 1 else 1) + w_cycles
+    mte2 += loads * x_bytes / l2.bytes_per_cycle if n_cores > 1 and shape.groups == 1 else 0.0
+    tiles = sum(s.kind == "tile" for s in epilogue.inputs)
+    y_bytes = loads * m1 * n * FRACTAL
+    mte2 += tiles * y_bytes / ddr_rate
+    mte2 += ddr.latency_cycles * (loads + (0 if resident else loads * n_tiles))
+    steps = loads * n_tiles * m_tiles * k_tiles
+    cube = loads * m1 * n * shape.k1 + soc.cube.fixed_cycles * steps
+    mte1 = loads * n_tiles * m1 * shape.k1 * FRACTAL / soc.path("l1", "l0a").bytes_per_cycle
+    mte1 += loads * m_tiles * n * shape.k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle
+    mte1 += 78 * steps
+    vec = (
+        loads * m1 * n * 4.0 * (5 + 2 * len(epilogue.steps)) + 30.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc) * 4
+    )
+    mte3 = y_bytes / ddr_rate
+    fill = (x_bytes / ddr_rate if not many_bands else 0.0) + m1 * 16.0
+    cycles = max(cube, mte1, vec, mte3, mte2 + 0.5 * mte3) + fill
+    return ConvTiling(rows, m_cores, n_cores, units, n_share, tile.mt, tile.nt, tile.kt, tile.nc, resident, cycles)

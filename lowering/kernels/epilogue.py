@@ -1,0 +1,132 @@
+"""What follows the Cube in the same kernel: L0C -> UB, bias in fp32, conversion, elementwise steps, UB -> GM.
+
+On the coupled families without FixPipe L0C leaves through the Vector pipe (socs.yaml: `l0c_exit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
+from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.target_ascend.isa.model import DType, Space
+
+
+@dataclass(frozen=True)
+class EpilogueInput:
+    """A side operand: "tile" has the result's shape, "channel" one value a channel."""
+
+    kind: str
+    dtype: DType = DType.F16
+
+
+@dataclass(frozen=True)
+class EpilogueTile:
+    """One tile of the accumulator: `mt` blocks of 16 positions of which `m` are real, at `y_at` of the result
+    (elements), channel blocks `n_stride` elements apart there, the first being `n_at` of the core's share."""
+
+    l0c: Buf
+    mt: int
+    m: int
+    y_at: Expr
+    n_stride: int
+    n_at: Expr
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """Steps over (accumulator, side operands...); value 0 is the accumulator after bias, in `acc_dtype`."""
+
+    steps: tuple[Step, ...] = ()
+    inputs: tuple[EpilogueInput, ...] = ()
+    acc_dtype: DType = DType.F16
+    out_dtype: DType = DType.F16
+
+    def args(self, plane: tuple[int, ...]) -> list[Arg]:
+        """Launch arguments of the side operands for a result of physical shape `plane` (n, c1, h, w, 16)."""
+        channel = (1, plane[1], 1, 1, 16)
+        return [
+            Arg(f"side{i}", plane if side.kind == "tile" else channel, side.dtype, "r")
+            for i, side in enumerate(self.inputs)
+        ]
+
+    def fractal_bytes(self) -> int:
+        """UB bytes that one 16 x 16 block of the accumulator needs, one version of every buffer."""
+        tiles = sum(256 * side.dtype.bytes for side in self.inputs if side.kind == "tile")
+        scratch = 1024 if any(s.op in ("ge.sigmoid", "ge.tanh", "ge.div", "ge.exp") for s in self.steps) else 0
+        return 1024 + 256 * self.out_dtype.bytes + tiles + scratch + 512 * min(2, max(0, len(self.steps) - 1))
+
+    def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[SSAValue | Buf]:
+        """Bias and channel operands of the channel blocks channel..channel+n into UB, once a core."""
+        loaded: list[SSAValue | Buf] = []
+        sides = kb.args[3 if bias is not None else 2 : -1]
+        rows: list[tuple[str, Buf]] = [("bias", bias)] if bias is not None else []
+        rows += [
+            (f"side{i}", b) for i, (s, b) in enumerate(zip(self.inputs, sides, strict=True)) if s.kind == "channel"
+        ]
+        for slot, source in rows:
+            ub = kb.alloc(slot, Space.UB, (n, 16), source.dtype)
+            kb.copy(kb.view(ub), kb.view(source, channel * 16, (n, 16), (16, 1)))
+            loaded.append(ub)
+        return loaded
+
+    def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[SSAValue | Buf]) -> None:
+        """The epilogue of one accumulator tile of `nt` channel blocks, `nc` at a time."""
+        has_bias = len(vectors) > sum(side.kind == "channel" for side in self.inputs)
+        sides = kb.args[3 if has_bias else 2 : -1]
+        rows = tile.mt * 16
+        for c_at, c in kb.tiles(nt, nc, "c"):
+            shape = (c, rows, 16)
+            real = (c, tile.m, 16)
+            y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride
+            gm_strides = (tile.n_stride, 16, 1)
+
+            def channel_row(source: SSAValue | Buf, at: Expr = c_at, shape: tuple[int, ...] = shape) -> SSAValue:
+                assert isinstance(source, Buf)
+                return kb.view(source, (tile.n_at + at) * 16, shape, (16, 0, 1))
+
+            queue = list(vectors)
+            l0c = kb.view(tile.l0c, c_at * (rows * 16), shape, (rows * 16, 16, 1))
+            out = kb.alloc("y_ub", Space.UB, shape, self.out_dtype)
+            free: dict[DType, list[SSAValue]] = {}
+            if has_bias or self.acc_dtype is DType.F32:
+                acc = kb.view(kb.alloc("acc_ub", Space.UB, shape, DType.F32))
+                kb.vec("conv", acc, l0c)
+                if has_bias:
+                    kb.vec("add", acc, acc, channel_row(queue.pop(0)))
+                value = Value(acc, DType.F32, reusable=True)
+                if self.acc_dtype is not DType.F32:
+                    free[DType.F32] = [acc]
+                    narrow = (
+                        kb.view(out)
+                        if self.acc_dtype is self.out_dtype
+                        else kb.view(kb.alloc("narrow_ub", Space.UB, shape, self.acc_dtype))
+                    )
+                    kb.vec("conv", narrow, acc)
+                    value = Value(narrow, self.acc_dtype, reusable=True)
+            else:
+                narrow = (
+                    kb.view(out)
+                    if self.acc_dtype is self.out_dtype
+                    else kb.view(kb.alloc("narrow_ub", Space.UB, shape, self.acc_dtype))
+                )
+                kb.vec("conv", narrow, l0c)
+                value = Value(narrow, self.acc_dtype, reusable=True)
+            inputs = [value]
+            for i, (side, source) in enumerate(zip(self.inputs, sides, strict=True)):
+                if side.kind == "channel":
+                    inputs.append(Value(channel_row(queue.pop(0)), side.dtype))
+                else:
+                    ub = kb.alloc(f"side{i}_ub", Space.UB, shape, side.dtype)
+                    kb.copy(kb.view(ub, 0, real), kb.view(source, y_at, real, gm_strides))
+                    inputs.append(Value(kb.view(ub), side.dtype))
+
+            def temporary(dtype: DType, number: int, shape: tuple[int, ...] = shape) -> SSAValue:
+                return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, shape, dtype))
+
+            emit_steps(kb, self.steps, inputs, kb.view(out), self.out_dtype, Scratch(temporary, free))
+            kb.copy(kb.view(kb.args[-1], y_at, real, gm_strides), kb.view(out, 0, real))

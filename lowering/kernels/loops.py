@@ -1,0 +1,68 @@
+"""Where an operator of a kernel stands: its enclosing loops and their running number."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.instruction import InstructionOp
+from graph_engine.dialects.ascend.memory import AllocOp, BlocksOp, LoopOp, base_of, dtype_of
+
+
+def enclosing_loops(op: Operation) -> list[LoopOp]:
+    """The loops around `op`, outermost first, up to its `ascend.blocks`."""
+    loops: list[LoopOp] = []
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, BlocksOp):
+        if isinstance(parent, LoopOp):
+            loops.append(parent)
+        parent = parent.parent_op()
+    return loops[::-1]
+
+
+def running_index(op: Operation) -> Expr:
+    """How often the body around `op` ran before, counted from the start of the block: affine in the counters."""
+    index = Expr()
+    for loop in enclosing_loops(op):
+        index = index * loop.trip.value.data + loop.body.block.args[0]
+    return index
+
+
+def version_index(alloc: AllocOp) -> Expr:
+    """Which content of its slot an alloc holds; modulo the slot's versions this picks the version."""
+    return running_index(alloc) + (alloc.phase.value.data if alloc.phase is not None else 0)
+
+
+def alloc_of(value: SSAValue) -> AllocOp | None:
+    """The alloc behind an instruction's operand, None for a launch argument."""
+    owner = base_of(value).owner
+    return owner if isinstance(owner, AllocOp) else None
+
+
+def allocs_by_slot(root: Operation) -> dict[str, list[AllocOp]]:
+    """All allocs below `root`, by slot, in program order."""
+    slots: dict[str, list[AllocOp]] = {}
+    for op in root.walk():
+        if isinstance(op, AllocOp):
+            slots.setdefault(op.slot.data, []).append(op)
+    return slots
+
+
+def alloc_bytes(op: AllocOp) -> int:
+    """Bytes of one version of what `op` allocates."""
+    count = 1
+    for size in op.memory.type.get_shape():
+        count *= size
+    return count * dtype_of(op.memory.type).bytes
+
+
+def instructions_of(op: AllocOp) -> list[InstructionOp]:
+    """The instructions that touch what `op` allocates."""
+    found: dict[InstructionOp, None] = {}
+    for use in op.memory.uses:
+        for user in use.operation.results[0].uses if use.operation.results else ():
+            if isinstance(user.operation, InstructionOp):
+                found[user.operation] = None
+        if isinstance(use.operation, InstructionOp):
+            found[use.operation] = None
+    return list(found)

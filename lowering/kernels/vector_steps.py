@@ -1,0 +1,178 @@
+"""Elementwise `ge` operators as vector instructions, shared by Cube epilogues and vector kernels.
+
+A `Step` applies one operator to values in UB. Transcendentals are computed in fp32 whatever the tensors' type and
+rounded once, as the reference does; the others in the tensors' own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+from graph_engine.lowering.kernels.builder import KernelBuilder
+from graph_engine.target_ascend.isa.model import DType
+
+Emit = Callable[[KernelBuilder, SSAValue, Sequence[SSAValue], dict[str, float]], None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """`results[i] = op(*operands)`: operands are numbers of earlier values (inputs first, then steps)."""
+
+    op: str
+    operands: tuple[int, ...]
+    attributes: tuple[tuple[str, float], ...] = ()
+    dtype: DType = DType.F16
+
+
+def _binary(mnemonic: str) -> Emit:
+    def emit(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+        kb.vec(mnemonic, dst, src[0], src[1])
+
+    return emit
+
+
+def _unary(mnemonic: str) -> Emit:
+    def emit(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+        kb.vec(mnemonic, dst, src[0])
+
+    return emit
+
+
+def _neg(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+    kb.vec("muls", dst, src[0], imm=-1.0)
+
+
+def _clip(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+    kb.vec("maxs", dst, src[0], imm=attributes["min"])
+    kb.vec("mins", dst, dst, imm=attributes["max"])
+
+
+def _leaky_relu(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+    kb.vec("lrelu", dst, src[0], imm=attributes["alpha"])
+
+
+def _sigmoid(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+    kb.vec("muls", dst, src[0], imm=-1.0)
+    kb.vec("exp", dst, dst)
+    kb.vec("adds", dst, dst, imm=1.0)
+    kb.vec("rec", dst, dst)
+
+
+def _tanh(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+    # tanh x = 2 / (1 + exp(-2x)) - 1
+    kb.vec("muls", dst, src[0], imm=-2.0)
+    kb.vec("exp", dst, dst)
+    kb.vec("adds", dst, dst, imm=1.0)
+    kb.vec("rec", dst, dst)
+    kb.vec("muls", dst, dst, imm=2.0)
+    kb.vec("adds", dst, dst, imm=-1.0)
+
+
+@dataclass(frozen=True)
+class StepSpec:
+    """How an operator is emitted; `wide` means in fp32."""
+
+    emit: Emit
+    wide: bool = False
+
+
+STEPS: dict[str, StepSpec] = {
+    "ge.add": StepSpec(_binary("add")),
+    "ge.sub": StepSpec(_binary("sub")),
+    "ge.mul": StepSpec(_binary("mul")),
+    "ge.div": StepSpec(_binary("div"), wide=True),
+    "ge.maximum": StepSpec(_binary("max")),
+    "ge.minimum": StepSpec(_binary("min")),
+    "ge.relu": StepSpec(_unary("relu")),
+    "ge.abs": StepSpec(_unary("abs")),
+    "ge.neg": StepSpec(_neg),
+    "ge.clip": StepSpec(_clip),
+    "ge.leaky_relu": StepSpec(_leaky_relu),
+    "ge.exp": StepSpec(_unary("exp"), wide=True),
+    "ge.log": StepSpec(_unary("ln"), wide=True),
+    "ge.sqrt": StepSpec(_unary("sqrt"), wide=True),
+    "ge.reciprocal": StepSpec(_unary("rec"), wide=True),
+    "ge.sigmoid": StepSpec(_sigmoid, wide=True),
+    "ge.tanh": StepSpec(_tanh, wide=True),
+}
+"""Operators that the Vector engine can run on UB values of one shape. `ge.cast` is handled by the type change."""
+
+
+@dataclass
+class Scratch:
+    """Temporary UB buffers of one tile shape, handed out by element type and returned when a value dies."""
+
+    allocate: Callable[[DType, int], SSAValue]
+    free: dict[DType, list[SSAValue]] = field(default_factory=dict[DType, list[SSAValue]])
+    count: int = 0
+
+    def take(self, dtype: DType) -> SSAValue:
+        """A buffer whose content nobody needs."""
+        pool = self.free.setdefault(dtype, [])
+        if pool:
+            return pool.pop()
+        self.count += 1
+        return self.allocate(dtype, self.count - 1)
+
+    def give(self, dtype: DType, value: SSAValue) -> None:
+        """Returns a buffer."""
+        self.free.setdefault(dtype, []).append(value)
+
+
+@dataclass
+class Value:
+    """A value in UB: its view, its type, and whether its buffer may be reused once it is dead."""
+
+    view: SSAValue
+    dtype: DType
+    reusable: bool = False
+
+
+def emit_steps(
+    kb: KernelBuilder, steps: Sequence[Step], inputs: Sequence[Value], out: SSAValue, out_dtype: DType, scratch: Scratch
+) -> None:
+    """Emits `steps` over `inputs` into `out`, in place where a value dies; no steps means a conversion or copy."""
+    values = list(inputs)
+    last_use = [-1] * (len(inputs) + len(steps))
+    for number, step in enumerate(steps):
+        for operand in step.operands:
+            last_use[operand] = number
+    if not steps:
+        if values[0].view is not out:
+            kb.vec("conv", out, values[0].view)
+        return
+    for number, step in enumerate(steps):
+        final = number == len(steps) - 1
+        operands = [values[i] for i in step.operands]
+        spec = STEPS.get(step.op)
+        compute = DType.F32 if spec is not None and spec.wide else operands[0].dtype
+        sources: list[SSAValue] = []
+        borrowed: list[SSAValue] = []
+        for operand in operands:
+            if operand.dtype is compute:
+                sources.append(operand.view)
+            else:
+                wide = scratch.take(compute)
+                kb.vec("conv", wide, operand.view)
+                sources.append(wide)
+                borrowed.append(wide)
+        for i in dict.fromkeys(step.operands):
+            if last_use[i] == number and values[i].reusable:
+                scratch.give(values[i].dtype, values[i].view)
+        target = out if final else scratch.take(step.dtype)
+        if spec is None:  # ge.cast: the type change is the whole step
+            kb.vec("conv", target, sources[0])
+        elif compute is step.dtype:
+            spec.emit(kb, target, sources, dict(step.attributes))
+        else:
+            work = borrowed[0] if borrowed else scratch.take(compute)
+            spec.emit(kb, work, sources, dict(step.attributes))
+            kb.vec("conv", target, work)
+            if not borrowed:
+                scratch.give(compute, work)
+        for buffer in borrowed:
+            scratch.give(compute, buffer)
+        values.append(Value(target, step.dtype, reusable=True))

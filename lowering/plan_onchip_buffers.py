@@ -1,0 +1,68 @@
+"""Place every on-chip buffer at a byte address of its memory space.
+
+    ascend.alloc "x_l1" versions(2) : memref<...>   ->   ascend.alloc "x_l1" versions(2) address(0) bytes(65536) : ...
+
+Slots that no `ascend.blocks` uses together may overlap, since a core runs one of them. The packer is the one that
+plans device memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+
+from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
+from graph_engine.errors import GraphEngineError
+from graph_engine.lowering.kernels.loops import alloc_bytes, allocs_by_slot
+from graph_engine.planning.interval_packing import Interval, pack_intervals
+from graph_engine.target_ascend.isa.model import Space
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
+from graph_engine.transforms.pass_base import GePass
+
+
+def plan_onchip_buffers(kernel: KernelOp, soc: Soc) -> None:
+    """Sets `address` and `bytes` on every alloc. Raises GraphEngineError where a space is too small."""
+    regions: dict[str, list[int]] = {}
+    allocs: dict[str, list[AllocOp]] = {}
+    for number, region in enumerate(kernel.body.block.ops):
+        for slot, ops in allocs_by_slot(region).items():
+            regions.setdefault(slot, []).append(number)
+            allocs.setdefault(slot, []).extend(ops)
+    spaces: dict[Space, list[str]] = {}
+    for slot, ops in allocs.items():
+        spaces.setdefault(space_of(ops[0].memory), []).append(slot)
+    for space, slots in spaces.items():
+        key = space.name.lower()
+        align = soc.alignment.get(key, 32)
+        sizes = [-(-max(map(alloc_bytes, allocs[slot])) // align) * align for slot in slots]
+        versions = [allocs[slot][0].version_count for slot in slots]
+        intervals = [
+            Interval(regions[slot][0], regions[slot][-1] + 1, size * count, align)
+            for slot, size, count in zip(slots, sizes, versions, strict=True)
+        ]
+        packing = pack_intervals(intervals)
+        if packing.peak > soc.buffers[key]:
+            raise GraphEngineError(
+                f"kernel {kernel.sym_name.data} needs {packing.peak} bytes of {space.name}, {soc.name} has {soc.buffers[key]}"
+            )
+        for slot, size, offset in zip(slots, sizes, packing.offsets, strict=True):
+            for op in allocs[slot]:
+                op.address = IntegerAttr(offset, 64)
+                op.bytes = IntegerAttr(size, 64)
+
+
+@dataclass(frozen=True)
+class PlanOnchipBuffers(GePass):
+    """Place every on-chip buffer at a byte address of its memory space."""
+
+    name = "plan-onchip-buffers"
+
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip whose buffer sizes and alignments hold"})
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        chip = load_soc(self.soc)
+        for kernel in op.ops:
+            if isinstance(kernel, KernelOp):
+                plan_onchip_buffers(kernel, chip)
