@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.printing import to_text, write_text
 
 SEPARATOR = "// -----\n"
@@ -25,19 +27,26 @@ def write_modules(
     texts: list[str] = []
     for number, result in enumerate(results):
         if isinstance(result, ModuleOp):
-            if path is not None and path != "-":
-                save_weights(result, store_path(path, number))
+            keep_weights(result, None if path in (None, "-") else store_path(str(path), number))
             result = to_text(result, generic=generic, locations=locations)
         texts.append(result)
     write_text(SEPARATOR.join(texts), path)
 
 
-def save_weights(module: ModuleOp, path: Path) -> None:
-    """Save what no store holds yet; a module without `ge` weights costs nothing."""
-    import sys
+def keep_weights(module: ModuleOp, store: Path | None) -> None:
+    """Save the weights that no file holds to `store`; without one (text to a pipe) name the files that exist.
 
+    Text to a pipe that refers to weights in memory is useless to the next tool: a warning says so.
+    """
     if "graph_engine.dialects.ge.weights" not in sys.modules:  # no weight was ever made or parsed
         return
-    from graph_engine.dialects.ge.weights import save_store
+    from graph_engine.dialects.ge.weights import refer_stores, save_store
 
-    save_store(module, str(path))
+    try:
+        if store is not None:
+            save_store(module, store)
+        elif lost := refer_stores(module, Path.cwd()):
+            names = ", ".join(weight.name for weight in lost[:3]) + (", ..." if len(lost) > 3 else "")
+            print(f"warning: {len(lost)} weights are in no file ({names}); write with -o to keep them", file=sys.stderr)
+    except GraphEngineError:
+        pass  # handles to a store that is not here (hand-written text): they stay as they were written

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.compile import import_model, parse_input_shapes, phase_of, read_module
@@ -17,7 +20,20 @@ def onnx_to_mlir(options: argparse.Namespace) -> None:
     if path.endswith((".mlir", ".om")):
         raise GraphEngineError(f"'{path}' is not an ONNX model")
     module = import_model(path, parse_input_shapes(options.input_shape))
+    if options.output in (None, "-"):
+        _leave_weights_in(module, Path(path))
     write_modules([module], options.output, generic=options.print_op_generic, locations=not options.no_locations)
+
+
+def _leave_weights_in(module: ModuleOp, path: Path) -> None:
+    """Text to a pipe has no store of its own: its handles refer to the ONNX file wherever that holds the tensor."""
+    from graph_engine.dialects.ge.stores import OnnxStore
+    from graph_engine.dialects.ge.weights import refer_stores
+
+    store = OnnxStore(path.resolve())
+    for weight in refer_stores(module, Path.cwd()):
+        if store.find(weight.name, weight.sha256):
+            weight.moved_to(store.path)
 
 
 def mlir_to_om(options: argparse.Namespace) -> None:

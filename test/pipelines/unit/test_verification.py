@@ -1,0 +1,120 @@
+"""Dominance: accepted and refused uses, in one block, across blocks and regions; errors name the operator."""
+
+import pytest
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.context import make_context
+from graph_engine.pipelines.source import Chunk, SourceError, parse, split
+from graph_engine.pipelines.verification import InvalidOperation, verify
+
+
+def check(text: str) -> None:
+    verify(parse(make_context(), Chunk("t.mlir", text)))
+
+
+GOOD = {
+    "block": """
+func.func @f(%x: i32) -> i32 {
+  %a = arith.addi %x, %x : i32
+  %b = arith.addi %a, %x : i32
+  func.return %b : i32
+}""",
+    "nested region": """
+func.func @f(%x: index, %c: i1) {
+  %a = arith.addi %x, %x : index
+  scf.for %i = %x to %a step %x {
+    %b = arith.addi %i, %a : index
+    scf.yield
+  }
+  func.return
+}""",
+    "blocks": """
+"builtin.module"() ({
+  "func.func"() <{function_type = (i32, i1) -> i32, sym_name = "f"}> ({
+  ^bb0(%x: i32, %c: i1):
+    %a = "arith.addi"(%x, %x) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+    "cf.br"() [^bb2] : () -> ()
+  ^bb1:
+    "func.return"(%b) : (i32) -> ()
+  ^bb2:
+    %b = "arith.addi"(%a, %x) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+    "cf.br"() [^bb1] : () -> ()
+  }) : () -> ()
+}) : () -> ()""",
+}
+
+BAD = {
+    "later in the block": """
+func.func @f(%x: i32) -> i32 {
+  %b = arith.addi %a, %x : i32
+  %a = arith.addi %x, %x : i32
+  func.return %b : i32
+}""",
+    "itself": """
+func.func @f(%x: i32) -> i32 {
+  %b = arith.addi %b, %x : i32
+  func.return %b : i32
+}""",
+    "result of the loop inside the loop": """
+func.func @f(%x: index) {
+  %r = scf.for %i = %x to %x step %x iter_args(%s = %x) -> (index) {
+    %b = arith.addi %r, %s : index
+    scf.yield %b : index
+  }
+  func.return
+}""",
+    "one branch only": """
+"builtin.module"() ({
+  "func.func"() <{function_type = (i32, i1) -> i32, sym_name = "f"}> ({
+  ^bb0(%x: i32, %c: i1):
+    "cf.cond_br"(%c) [^bb1, ^bb2] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
+  ^bb1:
+    %a = "arith.addi"(%x, %x) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+    "cf.br"() [^bb2] : () -> ()
+  ^bb2:
+    %b = "arith.addi"(%a, %x) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+    "func.return"(%b) : (i32) -> ()
+  }) : () -> ()
+}) : () -> ()""",
+}
+
+
+@pytest.fixture(autouse=True)
+def control_flow(monkeypatch: pytest.MonkeyPatch):
+    from graph_engine.pipelines import registry
+
+    monkeypatch.setitem(registry.all_dialects(), "cf", "xdsl.dialects.cf:Cf")
+
+
+@pytest.mark.parametrize("case", GOOD)
+def test_accepted(case: str):
+    check(GOOD[case])
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_refused(case: str):
+    with pytest.raises(InvalidOperation, match="does not dominate this use"):
+        check(BAD[case])
+
+
+def test_chunks_keep_their_line_numbers():
+    text = "func.func @f() {\n  func.return\n}\n// ----- name\nfunc.func @g() {\n  func.retrun\n}\n"
+    first, second = split("t.mlir", text, by_separator=True)
+    parse(make_context(), first)
+    with pytest.raises(SourceError) as caught:
+        parse(make_context(), second)
+    assert str(caught.value) == (
+        "t.mlir:6:3: error: Operation func.retrun is not registered, did you mean 'func.return'?"
+    )
+
+
+def test_separator_inside_a_line_does_not_split():
+    assert len(split("t.mlir", "a // -----\nb", by_separator=True)) == 1
+
+
+def test_empty_text_is_an_empty_module():
+    assert not list(parse(make_context(), Chunk("t.mlir", "// nothing\n")).ops)
+
+
+def test_source_error_is_a_user_error():
+    assert issubclass(SourceError, GraphEngineError)
