@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.frontend_onnx.folding import known_shape
-from graph_engine.frontend_onnx.node import Node, Unsupported, has_unknown
+from graph_engine.frontend_onnx.node import Node, UnknownExtent, Unsupported, has_unknown
 from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader, splat
 from graph_engine.frontend_onnx.values import Values
 
@@ -54,5 +55,5 @@ def shape_value(node: Node, values: Values) -> Array:
 
     shape = values.shape(node.inputs[0])
     if node.op_type == "Size":
-        return np.array(None if DYNAMIC in shape else int(np.prod(shape)), object if DYNAMIC in shape else np.int64)
+        return np.full((), UnknownExtent(), object) if DYNAMIC in shape else np.array(prod(shape), np.int64)
     return known_shape(shape, node.int("start", 0), node.int("end") if node.has_attribute("end") else None)

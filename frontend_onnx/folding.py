@@ -1,7 +1,8 @@
 """Integer chains of the exporter (Shape, Gather, Concat, ...) computed while importing, so that shapes are static.
 
 Exporters write `x.view(x.size(0), -1)` as Shape -> Gather -> Unsqueeze -> Concat -> Reshape. Such values live as small
-numpy arrays; an extent that is not known is None in an array of objects and passes through (arithmetic on it gives None).
+numpy arrays; an extent that is not known is an `UnknownExtent` in an array of objects, which passes through. Arithmetic
+gives an unknown one of no axis.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graph_engine.dialects.ge.core import DYNAMIC
-from graph_engine.frontend_onnx.node import Node, Unsupported, has_unknown
+from graph_engine.frontend_onnx.node import Node, UnknownExtent, Unsupported, has_unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,10 +27,8 @@ def known_shape(shape: Sequence[int], start: int = 0, end: int | None = None) ->
     """What ONNX's Shape gives for a tensor of `shape` (-1 = unknown extent)."""
     import numpy as np
 
-    part = shape[start:end]
-    if DYNAMIC in part:
-        return np.array([None if extent == DYNAMIC else extent for extent in part], dtype=object)
-    return np.array(part, dtype=np.int64)
+    extents = [UnknownExtent(axis) if extent == DYNAMIC else extent for axis, extent in enumerate(shape)][start:end]
+    return np.array(extents, dtype=object if DYNAMIC in shape[start:end] else np.int64)
 
 
 def _given(arrays: Sequence[Array | None], index: int) -> Array:
@@ -47,7 +46,7 @@ def _ints(arrays: Sequence[Array | None], index: int) -> list[int]:
 
 
 def _arithmetic(function: Callable[..., Any]) -> Fold:
-    """Element by element, None where an element of an operand is None."""
+    """Element by element, unknown where an element of an operand is unknown."""
 
     def fold(node: Node, arrays: Sequence[Array | None]) -> Array:
         import numpy as np
@@ -56,7 +55,7 @@ def _arithmetic(function: Callable[..., Any]) -> Fold:
         result_type = np.result_type(*(v.dtype for v in values))
 
         def element(*items: Any) -> Any:
-            return None if None in items else function(*items)
+            return UnknownExtent() if any(isinstance(i, UnknownExtent) for i in items) else function(*items)
 
         total = values[0]
         if len(values) == 1:
@@ -170,7 +169,7 @@ def _product(node: Node, arrays: Sequence[Array | None]) -> Array:
 
     x = _given(arrays, 0)
     if has_unknown(x):
-        return np.array([None] if node.int("keepdims", 1) else None, dtype=object)
+        return np.full((1,) * x.ndim if node.int("keepdims", 1) else (), UnknownExtent(), dtype=object)
     return np.asarray(np.prod(x, keepdims=bool(node.int("keepdims", 1))), dtype=x.dtype)
 
 

@@ -8,6 +8,7 @@ make). It raises `Unsupported` with a reason if `ge` has no form for the node; t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr, TensorType
@@ -78,12 +79,12 @@ class Node:
             raise Unsupported(f"{what} depends on an unknown extent; give input shapes")
         return value
 
-    def extents(self, index: int, what: str) -> list[int]:
-        """A constant 1-D input as extents, -1 for one that was computed from an unknown extent."""
+    def extents(self, index: int, what: str) -> list[int | UnknownExtent]:
+        """A constant 1-D input as extents, where those that were computed from unknown ones may be unknown."""
         value = self.known(index)
         if value is None:
             raise Unsupported(f"{what} must be a constant")
-        return [DYNAMIC if v is None else int(v) for v in value.reshape(-1).tolist()]
+        return [v if isinstance(v, UnknownExtent) else int(v) for v in value.reshape(-1).tolist()]
 
     def constant_ints(self, index: int, what: str) -> list[int]:
         """A constant 1-D (or scalar) input as integers."""
@@ -148,9 +149,16 @@ class Node:
         return self._values.constant(array, name or self.name)
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownExtent:
+    """An extent that is not known, as an element of a folded integer chain: that of `axis` of some tensor, if it is one."""
+
+    axis: int | None = None
+
+
 def has_unknown(value: np.ndarray) -> bool:
-    """Whether a folded integer chain holds extents that are not known (None in an array of objects)."""
-    return value.dtype == object and any(v is None for v in value.reshape(-1).tolist())
+    """Whether a folded integer chain holds extents that are not known."""
+    return value.dtype == object and any(isinstance(v, UnknownExtent) for v in value.reshape(-1).tolist())
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

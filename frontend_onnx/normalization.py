@@ -61,7 +61,8 @@ def _softmax_view(node: Node) -> tuple[SSAValue, int, list[int] | None]:
     shape = shape_of(x)
     if node.opset >= 13:
         return x, axis_of(node.int("axis", -1), len(shape)), None
-    axis = axis_of(node.int("axis", 1), len(shape) + 1) if shape else 0
+    axis = node.int("axis", 1)
+    axis = len(shape) if axis == len(shape) else axis_of(axis, len(shape))
     wide = [i for i in range(axis, len(shape)) if shape[i] != 1]
     if len(wide) <= 1 and axis < len(shape):
         return x, wide[0] if wide else axis, None

@@ -9,33 +9,37 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, shape_of, static_dim
+from graph_engine.frontend_onnx.node import Converter, Node, UnknownExtent, Unsupported, axis_of, shape_of, static_dim
 
 
-def resolve_reshape(source: Sequence[int], target: Sequence[int], *, allow_zero: bool = False) -> list[int]:
-    """ONNX's target shape as `ge.reshape` wants it: copied extents (0) written out, -1 worked out where it can be.
+def resolve_reshape(
+    source: Sequence[int], target: Sequence[int | UnknownExtent], *, allow_zero: bool = False
+) -> list[int]:
+    """ONNX's target shape as `ge.reshape` wants it: copied extents written out, -1 worked out where it can be.
 
-    An unknown extent that is copied cancels on both sides, so that [0, -1] of ?x64x7x7 becomes [-1, 3136].
+    Copied are zeros (unless `allow_zero`) and the extent of the input's one unknown axis put back in its place. Both
+    cancel on both sides, so that [0, -1] of ?x64x7x7 becomes [-1, 3136].
     """
-    result = list(target)
-    copied = [False] * len(source)
-    if not allow_zero:
-        for i, extent in enumerate(result):
-            if extent == 0:
-                if i >= len(source):
-                    raise Unsupported(f"shape {list(target)} copies axis {i} of an input of rank {len(source)}")
-                result[i], copied[i] = source[i], True
-    free = [i for i, extent in enumerate(target) if extent == DYNAMIC]
-    if len(free) > 1:
-        raise Unsupported(f"shape {list(target)} holds more than one unknown extent")
-    if free:
-        rest = [extent for i, extent in enumerate(source) if not copied[i]]
-        others = [extent for i, extent in enumerate(result) if i != free[0] and not (i < len(copied) and copied[i])]
-        known = prod(others)
+    shown = [extent if isinstance(extent, int) else "?" for extent in target]
+    result: list[int] = []
+    copied: set[int] = set()
+    for i, extent in enumerate(target):
+        same = source.count(DYNAMIC) == 1 and extent == UnknownExtent(i) and source[i : i + 1] == (DYNAMIC,)
+        if (extent == 0 and not allow_zero) or same:
+            if i >= len(source):
+                raise Unsupported(f"shape {shown} copies axis {i} of an input of rank {len(source)}")
+            copied.add(i)
+            result.append(source[i])
+        else:
+            result.append(extent if isinstance(extent, int) else DYNAMIC)
+    free = [i for i, extent in enumerate(result) if extent == DYNAMIC and i not in copied]
+    if len(free) == 1:
+        rest = [extent for i, extent in enumerate(source) if i not in copied]
+        known = prod(extent for i, extent in enumerate(result) if i not in copied and i != free[0])
         if DYNAMIC not in rest and known and prod(rest) % known == 0:
             result[free[0]] = prod(rest) // known
     if result.count(DYNAMIC) > 1:
-        raise Unsupported(f"shape {list(target)} leaves more than one extent unknown; give input shapes")
+        raise Unsupported(f"shape {shown} leaves more than one extent unknown; give input shapes")
     return result
 
 

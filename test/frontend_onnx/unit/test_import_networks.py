@@ -3,8 +3,6 @@
 import numpy as np
 import onnx
 import pytest
-from graph_engine.dialects.ge.evaluate import evaluate_block
-from graph_engine.frontend_onnx.importer import import_onnx
 from models.light import (
     LIGHT_NAMES,
     graph_inputs,
@@ -20,6 +18,9 @@ from models.small import SMALL
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
+
+from graph_engine.dialects.ge.evaluate import evaluate_block
+from graph_engine.frontend_onnx.importer import import_onnx
 
 
 def main_of(module) -> FuncOp:
@@ -50,7 +51,9 @@ def test_small_graph(name: str) -> None:
     assert_agrees(SMALL[name](seed=1, batch=2), seed=4)
 
 
-@pytest.mark.parametrize("name", ["squeezenet", "resnet50", "shufflenet", "inception_v1", "inception_v2", "densenet121"])
+@pytest.mark.parametrize(
+    "name", ["squeezenet", "resnet50", "shufflenet", "inception_v1", "inception_v2", "densenet121"]
+)
 def test_light_model(name: str) -> None:
     model = light_model(name, seed=11)
     assert_agrees(with_extra_outputs(model, [logits_name(model), *inner_names(model, 10)]), seed=12)
