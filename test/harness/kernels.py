@@ -1,0 +1,49 @@
+"""Runs one built kernel on the functional engine: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
+from graph_engine.lowering.double_buffer import double_buffer
+from graph_engine.lowering.encode_kernel import encode_kernel
+from graph_engine.lowering.insert_sync import insert_sync
+from graph_engine.lowering.plan_onchip_buffers import plan_onchip_buffers
+from graph_engine.target_ascend.chip.functional import FunctionalEngine
+from graph_engine.target_ascend.chip.memory import GlobalMemory
+from graph_engine.target_ascend.isa.model import Kernel
+from graph_engine.target_ascend.om.program import Location, Segment
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
+
+SOC = load_soc("Ascend310P3")
+
+
+def compile_kernel(kernel: KernelOp, soc: Soc = SOC) -> Kernel:
+    """All passes of the kernels phase, then the data model."""
+    kernel.verify()
+    double_buffer(kernel, soc)
+    plan_onchip_buffers(kernel, soc)
+    for region in list(kernel.body.block.ops):
+        assert isinstance(region, BlocksOp)
+        insert_sync(region, soc.sync.event_ids)
+    kernel.verify()
+    return encode_kernel(kernel)
+
+
+def run_kernel(kernel: Kernel, inputs: Sequence[np.ndarray[Any, Any]], shape: tuple[int, ...], dtype: Any,
+               soc: Soc = SOC, checker: Any = None, real_bytes: bool = False) -> np.ndarray[Any, Any]:  # fmt: skip
+    """The last argument's content after a launch on `inputs`; it starts as NaN."""
+    gm = GlobalMemory(real_bytes=real_bytes)
+    locations: list[Location] = []
+    for i, array in enumerate(inputs):
+        gm.add(Segment.INPUT, i, np.ascontiguousarray(array))
+        locations.append(Location(Segment.INPUT, i, 0))
+    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    start = np.full(count // np.dtype(dtype).itemsize, np.nan).astype(dtype)
+    gm.add(Segment.OUTPUT, 0, start)
+    out = Location(Segment.OUTPUT, 0, 0)
+    engine = FunctionalEngine(soc, gm, real_bytes=real_bytes, checker=checker)
+    engine.launch(kernel, (*locations, out))
+    return gm.read(out, count).view(dtype).reshape(shape)

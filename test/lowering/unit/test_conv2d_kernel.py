@@ -1,0 +1,89 @@
+"""Convolution kernels on the chip against the operator's reference in fp32, over shapes that divide nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
+from graph_engine.lowering.kernels.vector_steps import Step
+from harness.kernels import SOC, compile_kernel, run_kernel
+
+CASES = {
+    # name: (batch, cin, h, w, cout, kernel, strides, dilations, pads, bias)
+    "1x1": (1, 64, 14, 14, 32, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), True),
+    "3x3": (1, 32, 13, 17, 48, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), True),
+    "3x3 stride 2": (2, 16, 15, 14, 16, (3, 3), (2, 2), (1, 1), (1, 1, 1, 1), False),
+    "7x7 stride 2, 3 channels": (1, 3, 37, 41, 20, (7, 7), (2, 2), (1, 1), (3, 3, 3, 3), True),
+    "asymmetric": (1, 30, 11, 9, 17, (2, 3), (1, 2), (2, 1), (0, 2, 1, 0), True),
+    "one pixel": (3, 96, 1, 1, 100, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), True),
+    "wide": (1, 256, 7, 7, 512, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), True),
+    "tall": (1, 16, 112, 30, 64, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), True),
+    "1x1 stride 2": (1, 64, 28, 28, 128, (1, 1), (2, 2), (1, 1), (0, 0, 0, 0), True),
+    "batch": (5, 32, 8, 8, 32, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), True),
+}
+
+
+def pack(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """NCHW -> NC1HWC0, written out here on its own."""
+    n, c, h, w = x.shape
+    c1 = -(-c // 16)
+    padded = np.zeros((n, c1 * 16, h, w), x.dtype)
+    padded[:, :c] = x
+    return padded.reshape(n, c1, 16, h, w).transpose(0, 1, 3, 4, 2)
+
+
+def pack_weights(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """OIHW -> FRACTAL_Z, written out here on its own."""
+    n, c, h, k = w.shape
+    n1, c1 = -(-n // 16), -(-c // 16)
+    padded = np.zeros((n1 * 16, c1 * 16, h, k), w.dtype)
+    padded[:n, :c] = w
+    return padded.reshape(n1, 16, c1, 16, h, k).transpose(2, 4, 5, 0, 1, 3)
+
+
+def direct_conv(x: Any, w: Any, strides: Any, dilations: Any, pads: Any) -> np.ndarray[Any, Any]:
+    """Convolution in float64, one kernel position at a time."""
+    n, c, h, wd = x.shape
+    o, _, kh, kw = w.shape
+    xp = np.zeros((n, c, h + pads[0] + pads[2], wd + pads[1] + pads[3]))
+    xp[:, :, pads[0] : pads[0] + h, pads[1] : pads[1] + wd] = x
+    ho = (xp.shape[2] - (kh - 1) * dilations[0] - 1) // strides[0] + 1
+    wo = (xp.shape[3] - (kw - 1) * dilations[1] - 1) // strides[1] + 1
+    y = np.zeros((n, o, ho, wo))
+    for i in range(kh):
+        for j in range(kw):
+            part = xp[:, :, i * dilations[0] :, j * dilations[1] :]
+            part = part[:, :, : (ho - 1) * strides[0] + 1 : strides[0], : (wo - 1) * strides[1] + 1 : strides[1]]
+            y += np.einsum("nchw,oc->nohw", part, w[:, :, i, j].astype(float))
+    return y
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("residual", [False, True], ids=["plain", "residual"])
+def test_convolution(name: str, residual: bool) -> None:
+    batch, cin, h, w, cout, kernel, strides, dilations, pads, bias = CASES[name]
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((batch, cin, h, w)).astype(np.float16)
+    f = (rng.standard_normal((cout, cin, *kernel)) / np.sqrt(cin * kernel[0] * kernel[1])).astype(np.float16)
+    b = rng.standard_normal(cout).astype(np.float32)
+    want = direct_conv(x.astype(float), f, strides, dilations, pads)
+    ho, wo = want.shape[2:]
+    side = rng.standard_normal(want.shape).astype(np.float16)
+    if bias:
+        want += b[None, :, None, None]
+    epilogue = Epilogue()
+    inputs = [pack(x), pack_weights(f)] + ([np.pad(b, (0, -cout % 16))] if bias else [])
+    if residual:
+        epilogue = Epilogue((Step("ge.add", (0, 1)), Step("ge.relu", (2,))), (EpilogueInput("tile"),))
+        want = np.maximum(want + side.astype(float), 0)
+        inputs.append(pack(side))
+    n1 = -(-cout // 16)
+    shape = ConvShape(batch, 1, -(-cin // 16), h, w, n1, ho, wo, kernel, strides, dilations, pads, bias)
+    compiled = compile_kernel(build_conv2d("k", shape, epilogue, SOC))
+    got = run_kernel(compiled, inputs, (batch, n1, ho, wo, 16), np.float16)
+    logical = got.transpose(0, 1, 4, 2, 3).reshape(batch, n1 * 16, ho, wo)
+    assert np.abs(logical[:, :cout] - want).max() <= 2e-3 * np.abs(want).max()
+    assert not logical[:, cout:].any()
