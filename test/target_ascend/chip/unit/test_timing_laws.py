@@ -1,0 +1,319 @@
+"""Laws that the timing engine keeps: counts by hand, monotony, the roofline, the L2, equal answers every time."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models.hand_kernels import (
+    UB,
+    X,
+    Y,
+    affine,
+    barrier,
+    copy,
+    kernel,
+    launch,
+    load_ub,
+    loop,
+    mmad,
+    set_flag,
+    store_ub,
+    sync,
+    vector,
+    view,
+    wait_flag,
+)
+
+from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.chip.steps import flatten_kernel
+from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine
+from graph_engine.target_ascend.isa.model import Blocks, DType, Kernel, Node, Opcode, Pipe, Rotate, Space, Walker
+from graph_engine.target_ascend.om.program import AicpuCall, Copy, Location, Segment, TensorDesc
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
+
+SOC = load_soc("Ascend310P3")
+ISSUE = 1
+
+
+def timed(*body: Node, soc: Soc = SOC, block_dim: int = 1) -> TaskTiming:
+    return TimingEngine(soc).launch(launch(block_dim), kernel(*body, block_dim=block_dim))
+
+
+# counts by hand
+
+
+def test_one_mmad():
+    timing = timed(mmad(16, 16, 16))
+    assert timing.engine_cycles == {Pipe.S: 1, Pipe.M: 6 + 1}
+    assert timing.kernel_cycles == ISSUE + 7
+    assert timing.overhead_cycles == 1802
+    assert timing.cycles == 1802 + 8
+    assert timing.us == pytest.approx(1.7 + 8 / 1060)
+
+
+def test_one_vector_add():
+    assert timed(vector(Opcode.VADD, 128 * 30)).kernel_cycles == ISSUE + 24 + 2 * 30
+
+
+def test_a_load_from_ddr_and_then_from_l2():
+    engine, work = TimingEngine(SOC), kernel(load_ub(8704))
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 200 + 17408 // 17
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 50 + -(-17408 // 114)
+    engine.reset()
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 200 + 17408 // 17
+
+
+def test_a_store_stays_in_the_l2():
+    timing = timed(store_ub(9120))
+    assert timing.kernel_cycles == ISSUE + 50 + 18240 // 114
+    assert (timing.bytes_written, timing.ddr_bytes_written) == (18240, 0)
+
+
+def test_blocks_share_what_they_read_in_common():
+    common = timed(load_ub(5632), block_dim=8)
+    assert common.kernel_cycles == ISSUE + 200 + -(-11264 // 114)
+    assert (common.bytes_read, common.ddr_bytes_read) == (8 * 11264, 11264)
+    apart = timed(load_ub(5632, offset=affine(s0=5632)), block_dim=8)
+    assert apart.kernel_cycles == ISSUE + 200 + -(-11264 // 17)
+    assert (apart.bytes_read, apart.ddr_bytes_read) == (8 * 11264, 8 * 11264)
+
+
+def test_blocks_share_the_ddr_fairly():
+    slow = replace(SOC, ddr=replace(SOC.ddr, total_bytes_per_s=34 * 1060e6))
+    apart = load_ub(5632, offset=affine(s0=5632))
+    assert timed(apart, soc=slow, block_dim=2).kernel_cycles == ISSUE + 200 + -(-11264 // 17)
+    assert timed(apart, soc=slow, block_dim=8).kernel_cycles == ISSUE + 200 + -(-8 * 11264 // 34)
+
+
+def test_a_footprint_beyond_the_l2_is_fetched_again():
+    small = replace(SOC, buffers={**SOC.buffers, "l2": 1 << 20})
+    sweep = loop(2, loop(32, load_ub(32768, offset=affine(s2=32768))))  # twice 2 MiB
+    assert timed(sweep).ddr_bytes_read == 2 << 20
+    assert timed(sweep, soc=small).ddr_bytes_read == 4 << 20
+
+
+def test_written_lines_leave_a_full_l2_once():
+    small = replace(SOC, buffers={**SOC.buffers, "l2": 1 << 20})
+    sweep = loop(32, store_ub(32768, offset=affine(s1=32768)))  # 2 MiB
+    assert timed(sweep, soc=small).ddr_bytes_written == 1 << 20
+    assert timed(sweep).ddr_bytes_written == 0
+
+
+def test_groups_of_blocks_have_their_own_time():
+    body = kernel(Blocks(0, 7, (mmad(16, 16, 160),)), Blocks(7, 8, (mmad(16, 16, 16),)), block_dim=8)
+    timing = TimingEngine(SOC).launch(launch(8), body)
+    assert timing.block_cycles == (17,) * 7 + (8,)
+    assert timing.kernel_cycles == 17
+    assert timing.engine_cycles[Pipe.M] == 7 * 16 + 7
+
+
+def test_parts_that_several_groups_run():
+    parts = (Blocks(0, 4, (mmad(16, 16, 16),)), Blocks(2, 4, (mmad(16, 16, 16),)))
+    timing = TimingEngine(SOC).launch(launch(4), kernel(*parts, block_dim=4))
+    assert timing.block_cycles == (8, 8, 15, 15)
+
+
+def test_more_blocks_than_cores_run_in_turns():
+    timing = timed(mmad(16, 16, 16), block_dim=17)
+    assert timing.kernel_cycles == 3 * 8
+    assert timing.cores == 8
+
+
+def double_buffered(tiles: int, elements: int, repeats: int, versions: int) -> Kernel:
+    """Loads a tile, works on it; the load of the next one may start when one of `versions` buffers is free."""
+    turn = Rotate(versions, affine(s1=1))
+    free = [set_flag(Pipe.V, Pipe.MTE2, event) for event in range(versions)]
+    tile = (
+        wait_flag(Pipe.V, Pipe.MTE2, rotate=turn),
+        load_ub(elements, offset=affine(s1=elements), rotate=turn),
+        set_flag(Pipe.MTE2, Pipe.V, rotate=turn),
+        wait_flag(Pipe.MTE2, Pipe.V, rotate=turn),
+        vector(Opcode.VADD, 128 * repeats, rotate=turn),
+        set_flag(Pipe.V, Pipe.MTE2, rotate=turn),
+    )
+    return kernel(*free, loop(tiles, *tile))
+
+
+@pytest.mark.parametrize("repeats", [10, 400, 3000])
+def test_double_buffering_hides_the_smaller_of_load_and_compute(repeats: int):
+    tiles, elements = 20, 8704
+    load, compute = 200 + elements * 2 // 17, 24 + 2 * repeats
+    one = TimingEngine(SOC).launch(launch(), double_buffered(tiles, elements, repeats, 1)).kernel_cycles
+    two = TimingEngine(SOC).launch(launch(), double_buffered(tiles, elements, repeats, 2)).kernel_cycles
+    flags = 4  # wait, set, wait, set of a tile at one cycle each
+    hidden = load + compute + (tiles - 1) * max(load, compute)
+    assert tiles * (load + compute) <= one <= tiles * (load + compute + flags) + 4
+    assert hidden <= two <= hidden + tiles * flags + 4
+
+
+def test_barriers_forbid_overlap():
+    both = timed(load_ub(8704), vector(Opcode.VADD, 12800))
+    turns = timed(load_ub(8704), barrier(), vector(Opcode.VADD, 12800))
+    assert both.kernel_cycles == ISSUE + 1224
+    assert turns.kernel_cycles == ISSUE + 1224 + 1 + ISSUE + 224
+
+
+def test_a_wait_that_nothing_satisfies_is_named():
+    with pytest.raises(GraphEngineError, match=r"kernel k, block 0: step 1, a wait_flag of V"):
+        timed(mmad(16, 16, 16), wait_flag(Pipe.MTE2, Pipe.V))
+
+
+# laws over random kernels
+
+
+@st.composite
+def kernels(draw: st.DrawFn) -> tuple[Node, ...]:
+    """A loop of load, compute and store with sizes, trip counts and synchronisation drawn at random."""
+    elements = draw(st.sampled_from([16, 1000, 4096, 16384]))
+    tile: list[Node] = [load_ub(elements, offset=affine(s0=draw(st.sampled_from([0, 65536])), s1=elements))]
+    tile += sync(Pipe.MTE2, Pipe.V)
+    tile += [vector(draw(st.sampled_from([Opcode.VADD, Opcode.VEXP, Opcode.VRELU])), elements)]
+    if draw(st.booleans()):
+        tile.append(loop(draw(st.integers(1, 5)), mmad(draw(st.integers(1, 128)), 64, draw(st.integers(1, 64)))))
+    tile += sync(Pipe.V, Pipe.MTE3)
+    tile.append(store_ub(elements, offset=affine(s1=elements)))
+    if draw(st.booleans()):
+        tile += sync(Pipe.MTE3, Pipe.MTE2)
+    if draw(st.booleans()):
+        tile.append(barrier())
+    return (loop(draw(st.integers(1, 12)), *tile),)
+
+
+def scaled(soc: Soc, *, moves: int = 1, ddr: int = 1, l2: int = 1) -> Soc:
+    """`soc` with its rates divided."""
+    paths = {
+        name: replace(path, bytes_per_cycle=max(1, path.bytes_per_cycle // moves)) for name, path in soc.paths.items()
+    }
+    return replace(
+        soc,
+        paths=paths,
+        ddr=replace(soc.ddr, total_bytes_per_s=soc.ddr.total_bytes_per_s / ddr),
+        l2=replace(soc.l2, total_bytes_per_cycle=soc.l2.total_bytes_per_cycle // l2),
+    )
+
+
+@settings(max_examples=40)
+@given(kernels(), st.integers(1, 12), st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
+def test_time_never_falls_when_bandwidth_falls(body: tuple[Node, ...], block_dim: int, moves: int, ddr: int, l2: int):
+    fast = timed(*body, block_dim=block_dim).cycles
+    slow = timed(*body, block_dim=block_dim, soc=scaled(SOC, moves=moves, ddr=ddr, l2=l2)).cycles
+    assert slow >= fast
+
+
+@settings(max_examples=40)
+@given(kernels(), st.integers(1, 9), st.integers(2, 5))
+def test_time_never_falls_when_the_clock_falls(body: tuple[Node, ...], block_dim: int, factor: int):
+    slower = replace(SOC, freq_mhz=replace(SOC.freq_mhz, cube=SOC.freq_mhz.cube / factor))
+    assert timed(*body, block_dim=block_dim, soc=slower).us >= timed(*body, block_dim=block_dim).us
+
+
+@settings(max_examples=40)
+@given(kernels(), kernels(), st.integers(1, 9))
+def test_time_never_falls_when_work_is_added(body: tuple[Node, ...], more: tuple[Node, ...], block_dim: int):
+    assert timed(*body, *more, block_dim=block_dim).cycles >= timed(*body, block_dim=block_dim).cycles
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 2000), st.integers(0, 2000), st.integers(1, 300), st.integers(0, 300))
+def test_time_never_falls_when_sizes_grow(elements: int, extra: int, m: int, more: int):
+    def both(elements: int, m: int) -> int:
+        return timed(load_ub(elements), vector(Opcode.VADD, elements), mmad(m, 16, 16), store_ub(elements)).cycles
+
+    assert both(elements + extra, m + more) >= both(elements, m)
+
+
+@settings(max_examples=40)
+@given(kernels(), st.integers(0, 5))
+def test_a_larger_l2_or_deeper_queues_never_hurt(body: tuple[Node, ...], steps: int):
+    base = replace(SOC, buffers={**SOC.buffers, "l2": 65536}, sync=replace(SOC.sync, queue_depth=1))
+    more = replace(SOC, buffers={**SOC.buffers, "l2": 65536 << steps}, sync=replace(SOC.sync, queue_depth=1 + steps))
+    assert timed(*body, soc=more).cycles <= timed(*body, soc=base).cycles
+
+
+def roofline(work: Kernel, block_dim: int) -> float:
+    """A bound from totals alone: Cube peak, vector width, L2 rate, distinct lines over the DDR's rate."""
+    cores = min(block_dim, SOC.cores.aic)
+    macs = vector_bytes = moved = 0
+    lines = set[int]()
+    for block in range(block_dim):
+        for instr, counters in Walker(work, block):
+            if instr.opcode == Opcode.MMAD:
+                m, k, n = (p.const for p in instr.params)
+                macs += m * k * n
+            elif instr.pipe == Pipe.V and instr.operands:
+                vector_bytes += instr.operands[0].sizes[0] * 2
+            for operand in instr.operands:
+                buffer = work.buffers[operand.buffer]
+                if buffer.space == Space.GM:
+                    count = operand.sizes[0] * 2
+                    moved += count
+                    start = operand.offset.at(counters) * 2
+                    if operand.buffer == X:
+                        lines |= set(range(start // 512, (start + count - 1) // 512 + 1))
+    ddr_rate = min(17 * cores, 180e9 / 1060e6)
+    return max(macs / 4096 / cores, vector_bytes / 256 / cores, moved / 114 / cores / 2, len(lines) * 512 / ddr_rate)
+
+
+@settings(max_examples=40)
+@given(kernels(), st.integers(1, 12))
+def test_never_below_the_roofline(body: tuple[Node, ...], block_dim: int):
+    work = kernel(*body, block_dim=block_dim)
+    assert TimingEngine(SOC).launch(launch(block_dim), work).kernel_cycles >= roofline(work, block_dim)
+
+
+@settings(max_examples=30)
+@given(kernels(), st.integers(1, 9))
+def test_never_below_the_busiest_engine_and_equal_every_time(body: tuple[Node, ...], block_dim: int):
+    work = kernel(*body, block_dim=block_dim)
+    engine = TimingEngine(SOC, timeline=True)
+    first, second = engine.launch(launch(block_dim), work), engine.launch(launch(block_dim), work)
+    again = TimingEngine(SOC)
+    assert replace(first, busy=()) == again.launch(launch(block_dim), work)
+    assert replace(second, busy=()) == again.launch(launch(block_dim), kernel(*body, block_dim=block_dim))
+    assert first.kernel_cycles >= max(first.engine_cycles.values()) / block_dim
+    for pipe in (Pipe.V, Pipe.MTE2):
+        spans = [(start, end) for p, start, end in first.busy if p == pipe]
+        assert all(a[1] < b[0] for a, b in zip(spans, spans[1:], strict=False))
+        assert sum(end - start for start, end in spans) * block_dim == first.engine_cycles[pipe]
+
+
+@settings(max_examples=30)
+@given(kernels(), st.integers(1, 3))
+def test_steps_are_the_walk_of_the_kernel(body: tuple[Node, ...], block_dim: int):
+    work = kernel(*body, block_dim=block_dim)
+    flat = flatten_kernel(SOC, work, block_dim).groups[0]
+    walked = list(Walker(work, 0))
+    assert len(flat.steps) == len(walked)
+    kinds = {Opcode.SET_FLAG: 2, Opcode.WAIT_FLAG: 3}
+    for (kind, pipe, _, _), (instr, _) in zip(flat.steps, walked, strict=True):
+        assert kinds.get(instr.opcode, kind) == kind
+        assert pipe == instr.pipe or instr.opcode == Opcode.BARRIER
+
+
+def test_rotating_events_in_nested_loops_are_expanded_as_walked():
+    turn = Rotate(3, affine(1, s1=2, s2=1))
+    body = loop(4, loop(5, set_flag(Pipe.MTE1, Pipe.M, rotate=turn), wait_flag(Pipe.MTE1, Pipe.M, rotate=turn)))
+    flat = flatten_kernel(SOC, kernel(body), 1)
+    walked = [(1 + 2 * i + j) % 3 for i in range(4) for j in range(5) for _ in range(2)]
+    assert [flag for _, _, _, flag in flat.groups[0].steps] == walked
+    assert flat.flags == 3
+
+
+# tasks that are no launches
+
+
+def test_aicpu_and_copies():
+    tensor = TensorDesc("t", DType.F16, (10, 100), "ND", (10, 100), 2000, Location(Segment.WORKSPACE, 0, 0))
+    engine = TimingEngine(SOC)
+    call = AicpuCall("a", "LRN", "ge.lrn", {}, (tensor,), (tensor,))
+    assert engine.aicpu_us(call) == 7.5 + 2
+    assert engine.aicpu_cycles(call) == 9.5 * 1060
+    # what the AI CPU wrote is no longer in the L2
+    load = kernel(copy(view(UB, 1000), view(Y, 1000), Pipe.MTE2))
+    first = engine.launch(launch(), load).ddr_bytes_read
+    assert engine.launch(launch(), load).ddr_bytes_read == 0 < first
+    engine.aicpu_us(call)
+    assert engine.launch(launch(), load).ddr_bytes_read == first
+    target = Location(Segment.OUTPUT, 0, 0)
+    assert engine.copy_cycles(Copy("c", target, target, 84000)) == 1802 + 200 + 84000 // 84
