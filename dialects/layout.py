@@ -351,11 +351,8 @@ def fill_value(tensor: TensorType[Any]) -> Any:
     if encoding_of(tensor).pads_zero:
         return 0
     if isinstance(tensor.element_type, IntegerType):
-        return (
-            1
-            if tensor.element_type.bitwidth == 1
-            else 0x5A5A5A5A5A5A5A5A & ((1 << tensor.element_type.bitwidth - 1) - 1)
-        )
+        largest = (1 << max(1, tensor.element_type.bitwidth - 1)) - 1
+        return 0x5A5A5A5A5A5A5A5A & largest or 1
     return math.nan
 
 
@@ -375,9 +372,13 @@ def transdata(stored: Array, source: TensorType[Any], target: TensorType[Any]) -
 
     from graph_engine.target_ascend.isa.model import DType
 
-    dtype = np.dtype(DType.from_mlir(element_name(target.element_type)).numpy)
-    with np.errstate(over="ignore", invalid="ignore"):
-        logical = unpack(stored, source).astype(dtype, copy=False)
+    logical = unpack(stored, source)
+    if source.element_type != target.element_type:
+        names = [element_name(source.element_type), element_name(target.element_type)]
+        if "bf16" in names:
+            raise ValueError(f"numpy cannot convert {names[0]} to {names[1]}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            logical = logical.astype(DType.from_mlir(names[1]).numpy)
     return pack(logical, target)
 
 

@@ -67,13 +67,14 @@ class Rearrange(Stage):
         self.pattern = pattern
         self.left, self.right = _groups(left), _groups(right)
         self.sizes = sizes
+        self.split = lru_cache(maxsize=4096)(self._split)
         if sorted(a for g in self.left for a in g if a != "1") != sorted(a for g in self.right for a in g):
             raise ValueError(f"pattern {pattern!r} has different axes on its two sides")
 
     def shape(self, shape: Shape) -> Shape:
         return self.split(shape).stored
 
-    def split(self, shape: Shape) -> _Split:
+    def _split(self, shape: Shape) -> _Split:
         """Sizes of every axis at `shape` (see `_Split`)."""
         left, right = _expand(self.left, len(shape)), _expand(self.right, len(shape) - len(self.left) + len(self.right))
         if len(left) != len(shape):
