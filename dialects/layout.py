@@ -294,9 +294,8 @@ def is_plain(tensor: Attribute) -> bool:
 
 
 def format_name(tensor: Attribute) -> str:
-    """GE's name of the storage format: "ND", "NC1HWC0", "FRACTAL_Z", ..."""
-    name = encoding_of(tensor).FORM.name
-    return "FRACTAL_Z" if name == "FRACTAL_Z_KN" else name
+    """Name of the storage format, a key of `FORMATS` (GE's where GE has it): "ND", "NC1HWC0", "FRACTAL_Z", ..."""
+    return encoding_of(tensor).FORM.name
 
 
 @lru_cache(maxsize=8192)

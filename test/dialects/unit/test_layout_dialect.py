@@ -64,7 +64,7 @@ def test_sizes_of_resnet_tensors():
 def test_names_and_defaults():
     assert layout.format_name(_tensor((1, 3, 8, 8))) == "ND"
     assert layout.format_name(_tensor((1, 3, 8, 8), encoding=layout.nc1hwc0())) == "NC1HWC0"
-    assert layout.format_name(_tensor((8, 8), encoding=layout.fractal_z_kn())) == "FRACTAL_Z"
+    assert layout.format_name(_tensor((8, 8), encoding=layout.fractal_z_kn())) == "FRACTAL_Z_KN"
     assert layout.with_encoding(_tensor((2, 2), encoding=layout.fractal_nz()), layout.ND.of()) == TensorType(
         F16, (2, 2)
     )
