@@ -73,7 +73,7 @@ class Conv2dOp(GeOp):
         self.init((x, w, b), properties, result_type)
 
     def infer(self) -> tuple[Tensor, ...]:
-        self.require_same_element()
+        self.require_same_element(self.b)
         batch, channels, *spatial = self.require_rank(self.x, 4, "x")
         outputs, group_channels, *kernel = self.require_rank(self.w, 4, "w")
         strides, dilations = self.require_length("strides", 2), self.require_length("dilations", 2)

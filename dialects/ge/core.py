@@ -51,18 +51,19 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ge.interning import (
+    DYNAMIC,
     bool_attr,
     element_bits,
     float_attr,
     int_attr,
     ints_attr,
+    shape_of_type,
     string_attr,
     tensor_type,
 )
 
 Tensor: TypeAlias = TensorType[Attribute]
 TENSOR = BaseAttr[Tensor](TensorType)
-DYNAMIC = -1
 
 INTS: AttrConstraint[DenseArrayBase[IntegerType]] = DenseArrayBase.constr(i64)
 INT = cast(AttrConstraint[IntegerAttr[IntegerType]], IntegerAttr.constr(type=eq(i64)))
@@ -146,7 +147,7 @@ class Cost:
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The logical shape of a tensor value, -1 for an unknown dimension."""
-    return cast(Tensor, value.type).get_shape()
+    return shape_of_type(value.type)
 
 
 def element_of(value: SSAValue) -> Attribute:
@@ -286,11 +287,12 @@ class GeOp(IRDLOperation, ABC):
             raise self.fail(f"{name} must have {length} values, got {list(values)}")
         return values
 
-    def require_same_element(self) -> Attribute:
-        """The element type, which all operands must share."""
+    def require_same_element(self, accumulated: SSAValue | None = None) -> Attribute:
+        """The element type, which all operands must share; an `accumulated` one may be fp32, as the Cube's sums are."""
         element = element_of(self.operands[0])
         for value in self.operands[1:]:
-            if (other := element_of(value)) is not element and other != element:
+            other = element_of(value)
+            if other is not element and other != element and not (value is accumulated and other == f32):
                 raise self.fail(f"operands must have one element type, got {element} and {other}")
         return element
 
@@ -310,10 +312,10 @@ class GeOp(IRDLOperation, ABC):
                     f"result element type must be {inferred.element_type}, got {declared.element_type} "
                     f"(operands {self.operand_shapes()})"
                 )
-            if not shapes_agree(inferred.get_shape(), declared.get_shape()):
+            if not shapes_agree(shape_of_type(inferred), shape_of_type(declared)):
                 raise self.fail(
-                    f"operands {self.operand_shapes()} give {shape_text(inferred.get_shape())}, "
-                    f"result is declared {shape_text(declared.get_shape())}"
+                    f"operands {self.operand_shapes()} give {shape_text(shape_of_type(inferred))}, "
+                    f"result is declared {shape_text(shape_of_type(declared))}"
                 )
 
     @classmethod

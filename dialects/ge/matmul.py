@@ -61,7 +61,7 @@ class MatmulOp(GeOp):
         return shape_of(self.a)[-2 if self.transpose_a.value.data else -1]
 
     def infer(self) -> tuple[Tensor, ...]:
-        self.require_same_element()
+        self.require_same_element(self.bias)
         a, b = shape_of(self.a), shape_of(self.b)
         if min(len(a), len(b)) < 2:
             raise self.fail(f"operands must have rank 2 or more, got {self.operand_shapes()}")
