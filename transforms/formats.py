@@ -1,0 +1,284 @@
+"""Which storage formats each operator takes: the rules that propagation follows and verification checks.
+
+Two families of formats are offered: NC1HWC0 for feature maps, FRACTAL_NZ for matrices. An operator either takes part
+in a family, with formats for all its operands and its result, or stays ND. Sources: the operator information libraries'
+typical choices (Conv2D: NC1HWC0, FRACTAL_Z, ND bias; MatMul on 310P: FRACTAL_NZ, FRACTAL_Z).
+
+Padding lanes are part of the rule: an operator that sums over a padded axis asks for `pad = zero`, one that does not
+keep zeros yields `pad = undef`. Where an axis has no padding, the promise of zeros costs nothing and is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
+from graph_engine.dialects.ge.elementwise import CastOp, MulOp
+from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.shape import ConcatOp
+from graph_engine.dialects.layout import (
+    NC1HWC0,
+    Encoding,
+    FractalNZ,
+    FractalZ,
+    FractalZKN,
+    encoding_of,
+    fractal_nz,
+    fractal_z,
+    fractal_z_kn,
+    is_plain,
+    nc1hwc0,
+)
+
+Format: TypeAlias = Encoding | None
+"""A storage format; None is ND."""
+
+FRACTAL_ROWS = 16
+"""N0, and the rows of a fractal: 16 on every chip."""
+
+
+class Family(Enum):
+    """The formats that operators agree on among each other."""
+
+    NC1HWC0 = "NC1HWC0"
+    FRACTAL_NZ = "FRACTAL_NZ"
+
+
+@dataclass(frozen=True)
+class Formats:
+    """The formats of one operator, operand by operand, and of its result."""
+
+    operands: tuple[Format, ...]
+    result: Format
+
+
+def format_of(value: SSAValue) -> Format:
+    """How a value is stored; None for ND."""
+    return None if is_plain(value.type) else encoding_of(value.type)
+
+
+def is_feature_map(value: SSAValue) -> bool:
+    """Whether NC1HWC0 can hold the value: rank 4, known channels, a float type."""
+    return (
+        len(shape_of(value)) == 4
+        and shape_of(value)[1] != DYNAMIC
+        and element_name(element_of(value)) in ("f16", "f32")
+    )
+
+
+def is_scalar(value: SSAValue) -> bool:
+    """Whether the value holds one element, which is read as a scalar whatever the format of the others."""
+    return elements_of(value) == 1 and DYNAMIC not in shape_of(value)
+
+
+def own_family(op: Operation) -> Family | None:
+    """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators."""
+    match op:
+        case FusedOp():
+            return own_family(op.anchor_op)
+        case Conv2dOp():
+            return Family.NC1HWC0
+        case MatmulOp():
+            return Family.FRACTAL_NZ
+        case GeOp() if op.has(Trait.POOL) and len(shape_of(op.result)) == 4:
+            return Family.NC1HWC0
+        case _:
+            return None
+
+
+class FormatRules:
+    """The rules for one chip: `c0` gives the inner block of an element type by its MLIR name."""
+
+    def __init__(self, c0: Mapping[str, int]):
+        self.c0 = c0
+
+    @staticmethod
+    def for_soc(soc: str) -> FormatRules:
+        """The rules for a chip by name or description file."""
+        from graph_engine.target_ascend.soc.soc import load_soc
+
+        return FormatRules(load_soc(soc).c0)
+
+    def of(self, op: Operation, family: Family, given: Sequence[Format]) -> Formats | None:
+        """The formats of `op` in `family`, None if it cannot take part.
+
+        `given` are the operands' formats so far (None where ND or not known): one that fits is kept, padding included.
+        """
+        try:
+            match op:
+                case FusedOp():
+                    return self._fused(op, family, given)
+                case GeOp() if family is Family.NC1HWC0:
+                    return self._feature_map(op, given)
+                case GeOp():
+                    return self._matrix(op, given)
+                case _:
+                    return None
+        except KeyError:  # the chip has no block size for an element type
+            return None
+
+    def _feature_map(self, op: GeOp, given: Sequence[Format]) -> Formats | None:
+        if not is_feature_map(op.result):
+            return None
+        c0 = self._c0(op.result)
+        full = shape_of(op.result)[1] % c0 == 0
+        match op:
+            case Conv2dOp():
+                groups, channels = op.group.value.data, shape_of(op.x)[1]
+                x = _keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
+                w = _keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
+                return Formats((x, w, None)[: len(given)], nc1hwc0(c0))
+            case ConcatOp():
+                if op.axis.value.data % 4 == 1 and any(shape_of(x)[1] % c0 for x in op.xs):
+                    return None
+                operands = tuple(_keep(format, nc1hwc0(c0)) for format in given)
+                return Formats(operands, nc1hwc0(c0, "zero" if full or _all_zero(operands) else "undef"))
+            case GeOp() if op.has(Trait.POOL) or (op.has(Trait.ELEMENTWISE) and not isinstance(op, CastOp)):
+                operands = self._elementwise_feature_maps(op, given)
+                if operands is None:
+                    return None
+                kept = op.keeps_zero_pad() and _all_zero(operands) and (None not in operands or isinstance(op, MulOp))
+                return Formats(operands, nc1hwc0(c0, "zero" if full or kept else "undef"))
+            case _:
+                return None
+
+    def _elementwise_feature_maps(self, op: GeOp, given: Sequence[Format]) -> tuple[Format, ...] | None:
+        channels, c0 = shape_of(op.result)[1], self._c0(op.result)
+        operands: list[Format] = []
+        for value, format in zip(op.operands, given, strict=True):
+            if is_feature_map(value) and shape_of(value)[1] == channels:
+                operands.append(_keep(format, nc1hwc0(c0)))
+            elif is_scalar(value):
+                operands.append(None)
+            else:
+                return None
+        return tuple(operands)
+
+    def _matrix(self, op: GeOp, given: Sequence[Format]) -> Formats | None:
+        shape = shape_of(op.result)
+        if len(shape) < 2 or DYNAMIC in shape[-2:]:
+            return None
+        c0 = self._c0(op.result)
+        nz = fractal_nz(c0)
+        full_rows = shape[-2] % FRACTAL_ROWS == 0
+        if isinstance(op, MatmulOp):
+            summed = op.reduction_extent()
+            a = _keep(given[0], nz, strict=summed % c0 != 0)
+            b = _keep(given[1], self._matrix_weight(op, c0), strict=True)
+            zero = full_rows or (op.bias is None and a.pads_zero)
+            return Formats((a, b, None)[: len(given)], fractal_nz(c0, "zero" if zero else "undef"))
+        if not op.has(Trait.ELEMENTWISE) or isinstance(op, CastOp):
+            return None
+        operands: list[Format] = []
+        for value, format in zip(op.operands, given, strict=True):
+            if shape_of(value) == shape:
+                operands.append(_keep(format, nz))
+            elif is_scalar(value):
+                operands.append(None)
+            else:
+                return None
+        kept = op.keeps_zero_pad() and _all_zero(operands) and (None not in operands or isinstance(op, MulOp))
+        full = full_rows and shape[-1] % c0 == 0
+        return Formats(tuple(operands), fractal_nz(c0, "zero" if full or kept else "undef"))
+
+    def _matrix_weight(self, op: MatmulOp, c0: int) -> Encoding:
+        """A plain matrix goes to FRACTAL_Z, as (N, K) or as (K, N); a batch of matrices to FRACTAL_NZ."""
+        if len(shape_of(op.b)) != 2:
+            return fractal_nz(c0)
+        return fractal_z(FRACTAL_ROWS, c0) if op.transpose_b.value.data else fractal_z_kn(FRACTAL_ROWS, c0)
+
+    def _fused(self, op: FusedOp, family: Family, given: Sequence[Format]) -> Formats | None:
+        """Every inner operator takes part, and all users of one operand want it in one format."""
+        block = op.block
+        inside: dict[SSAValue, Format] = {}
+        wanted: dict[SSAValue, Format] = {}
+        for inner in block.ops:
+            if inner is block.last_op:
+                break
+            known = [given[v.index] if isinstance(v, BlockArgument) else inside[v] for v in inner.operands]
+            formats = self.of(inner, family, known)
+            if formats is None:
+                return None
+            for value, format in zip(inner.operands, formats.operands, strict=True):
+                if not isinstance(value, BlockArgument):
+                    if format != inside[value]:
+                        return None
+                elif (asked := wanted.setdefault(value, format)) != format:
+                    if asked is None or format is None or asked.with_pad("zero") != format.with_pad("zero"):
+                        return None
+                    wanted[value] = asked.with_pad("zero")  # one user sums over the padding, the other does not
+            inside[inner.results[0]] = formats.result
+        terminator = block.last_op
+        assert terminator is not None
+        if any(inside.get(value) is None for value in terminator.operands):
+            return None
+        return Formats(tuple(wanted.get(arg) for arg in block.args), inside[terminator.operands[0]])
+
+    def _c0(self, value: SSAValue) -> int:
+        return self.c0[element_name(element_of(value))]
+
+
+def _keep(given: Format, wanted: Encoding, *, strict: bool = False) -> Encoding:
+    """`given` if it is the wanted format, at least up to padding that nobody sums over (`strict` = somebody does)."""
+    if given is not None and given.with_pad("zero") == wanted and (given.pads_zero or not strict):
+        return given
+    return wanted
+
+
+def _all_zero(formats: Sequence[Format]) -> bool:
+    return all(format is None or format.pads_zero for format in formats)
+
+
+def follows(op: Operation, family: Family, rules: FormatRules) -> bool:
+    """Whether an operator without a wish of its own can take part in `family`."""
+    return own_family(op) is None and rules.of(op, family, (None,) * len(op.operands)) is not None
+
+
+def family_of(formats: Sequence[Format]) -> Family | None:
+    """The family that the first encoded operand or result belongs to."""
+    for format in formats:
+        if isinstance(format, NC1HWC0):
+            return Family.NC1HWC0
+        if isinstance(format, FractalNZ | FractalZ | FractalZKN):
+            return Family.FRACTAL_NZ
+    return None
+
+
+def is_row_major(stored: TensorType[Any]) -> bool:
+    """Whether the stored bytes are those of the plain tensor: ND, or NC1HWC0 of one pixel without padded channels."""
+    encoding = encoding_of(stored)
+    if is_plain(stored):
+        return True
+    shape = stored.get_shape()
+    pixel = len(shape) == 4 and shape[2:] == (1, 1) and shape[1] != DYNAMIC
+    return isinstance(encoding, NC1HWC0) and pixel and shape[1] % encoding.c0.data == 0
+
+
+def is_view(source: TensorType[Any], target: TensorType[Any]) -> bool:
+    """Whether a tensor stored as `source` can be read as `target` (same number of elements) as it lies in memory."""
+    if source.element_type != target.element_type:
+        return False
+    if is_row_major(source) and is_row_major(target):
+        return True
+    same = encoding_of(source) == encoding_of(target) and isinstance(encoding_of(source), NC1HWC0)
+    return same and _pixels(source) is not None and _pixels(source) == _pixels(target)
+
+
+def _pixels(stored: TensorType[Any]) -> tuple[int, ...] | None:
+    """N and C of a matrix or of a feature map of one pixel, which NC1HWC0 stores alike."""
+    shape = stored.get_shape()
+    return shape[:2] if len(shape) == 2 or (len(shape) == 4 and shape[2:] == (1, 1)) else None
+
+
+def tensor(value: SSAValue) -> TensorType[Any]:
+    """The type of a value, which in `ge` is always a tensor."""
+    return cast("TensorType[Any]", value.type)

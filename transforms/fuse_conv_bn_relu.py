@@ -1,0 +1,198 @@
+"""Fold BatchNorm and per-channel scales into convolutions, then fuse ReLU and residual Add behind the Cube.
+
+    %1 = ge.conv2d %x, %w : ...
+    %2 = ge.batch_norm %1, %scale, %bias, %mean, %var : ...
+    %3 = ge.add %2, %shortcut : ...
+    %4 = ge.relu %3 : ...
+    // becomes
+    %4 = ge.fused ins(%x, %w2, %b2, %shortcut : ...) {anchor = "ge.conv2d"} { conv2d, add, relu }
+
+with w2 = w * factor and b2 = shift per output channel as fp32 recipes: rounding comes later and once. Nothing is moved
+across a value that somebody else uses or that leaves the graph. Of two convolutions that feed one Add the later one
+becomes the anchor: the other's result is then there when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Block, Operation, SSAValue
+
+from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.core import element_of, shape_of
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MulOp, ReluOp
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.normalization import BatchNormOp
+from graph_engine.transforms.batch_norm import affine_of
+from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
+from graph_engine.transforms.fusion import gather, graphs, single_user
+from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.recipes import Known, cast_to, elementwise, filled, known, per_channel, reshaped
+
+Roots = tuple[type[Operation], ...]
+
+
+class AbsorbScaleIntoBatchNorm(Pattern):
+    """mul(batch_norm(x), c) and add(batch_norm(x), c) -> batch_norm(x) with other scale and bias, c per channel."""
+
+    name = "absorb-scale-into-batch-norm"
+    root: ClassVar[Roots] = (BatchNormOp,)
+
+    def rewrite(self, op: BatchNormOp, rewriter: CountedRewriter) -> bool:
+        user = single_user(op.result)
+        scale, bias = known(op.scale), known(op.bias)
+        if not isinstance(user, MulOp | AddOp) or scale is None or bias is None:
+            return False
+        constant = per_channel(known(_other(user, op.result)), op.result)
+        if constant is None or user.result.type != op.result.type:
+            return False
+        if isinstance(user, MulOp):
+            scale = elementwise("ge.mul", scale, constant)
+            bias = elementwise("ge.mul", bias, constant)
+        else:
+            bias = elementwise("ge.add", bias, constant)
+        new_scale, new_bias = scale.op(), bias.op()
+        new = BatchNormOp(
+            op.x, new_scale, new_bias, op.mean, op.var, epsilon=op.epsilon.value.data, result_type=op.result.type
+        )
+        rewriter.replace(user, [new_scale, new_bias, new])
+        return True
+
+
+class FoldBatchNormIntoConv(Pattern):
+    """batch_norm(conv2d(x, w, b)) -> conv2d(x, w * factor, b * factor + shift)."""
+
+    name = "fold-batch-norm-into-conv"
+    root: ClassVar[Roots] = (BatchNormOp,)
+
+    def rewrite(self, op: BatchNormOp, rewriter: CountedRewriter) -> bool:
+        conv = _foldable_conv(op.x, op)
+        affine = affine_of(op) if conv is not None else None
+        if conv is None or affine is None:
+            return False
+        _replace_conv(rewriter, op, conv, affine.factor, affine.shift)
+        return True
+
+
+class FoldScaleIntoConv(Pattern):
+    """mul(conv2d(x, w, b), c) or add(conv2d(x, w, b), c), c constant per channel -> conv2d with other constants."""
+
+    name = "fold-scale-into-conv"
+    root: ClassVar[Roots] = (MulOp, AddOp)
+
+    def rewrite(self, op: BinaryOp, rewriter: CountedRewriter) -> bool:
+        for value in op.operands:
+            conv = _foldable_conv(value, op)
+            if conv is None or op.result.type != conv.result.type:
+                continue
+            constant = per_channel(known(_other(op, value)), value)
+            if constant is not None:
+                constant = cast_to(constant, f32)
+                factor, shift = (constant, None) if isinstance(op, MulOp) else (None, constant)
+                _replace_conv(rewriter, op, conv, factor, shift)
+                return True
+        return False
+
+
+class FoldBiasIntoMatmul(Pattern):
+    """add(matmul(a, b), c) -> matmul(a, b, c) for a constant c along the last axis."""
+
+    name = "fold-bias-into-matmul"
+    root: ClassVar[Roots] = (AddOp,)
+
+    def rewrite(self, op: AddOp, rewriter: CountedRewriter) -> bool:
+        for value in op.operands:
+            matmul = value.owner
+            if not isinstance(matmul, MatmulOp) or matmul.bias is not None or single_user(value) is not op:
+                continue
+            columns = shape_of(value)[-1]
+            constant = per_channel(known(_other(op, value)), value, axis=len(shape_of(value)) - 1)
+            if constant is None or constant.shape != (columns,) or op.result.type != value.type:
+                continue
+            bias = constant.op()
+            new = MatmulOp.create(
+                operands=[matmul.a, matmul.b, bias.result], result_types=[value.type], properties=matmul.properties
+            )
+            rewriter.replace(op, [bias, new])
+            return True
+        return False
+
+
+def _other(op: BinaryOp, value: SSAValue) -> SSAValue:
+    return op.rhs if op.lhs is value else op.lhs
+
+
+def _foldable_conv(value: SSAValue, user: Operation) -> Conv2dOp | None:
+    """The convolution with constant weights that yields `value` for `user` alone."""
+    conv = value.owner
+    if not isinstance(conv, Conv2dOp) or single_user(value) is not user or known(conv.w) is None:
+        return None
+    return conv if conv.b is None or known(conv.b) is not None else None
+
+
+def _replace_conv(
+    rewriter: CountedRewriter, op: Operation, conv: Conv2dOp, factor: Known | None, shift: Known | None
+) -> None:
+    """Puts conv2d(x, w * factor, b * factor + shift) in place of `op`; arithmetic in fp32, results in conv's types."""
+    weights, bias = known(conv.w), known(conv.b)
+    assert weights is not None
+    element = weights.type.element_type
+    outputs = weights.shape[0]
+    weights, bias = cast_to(weights, f32), None if bias is None else cast_to(bias, f32)
+    if factor is not None:
+        weights = elementwise("ge.mul", weights, reshaped(factor, (*factor.shape, 1, 1, 1)))
+        bias = None if bias is None else elementwise("ge.mul", bias, factor)
+    if shift is not None:
+        bias = shift if bias is None else elementwise("ge.add", bias, shift)
+    constants = [cast_to(weights, element).op()]
+    if bias is not None:
+        if bias.shape != (outputs,):  # one number for all channels
+            bias = elementwise("ge.add", filled(0.0, (outputs,)), bias)
+        constants.append(cast_to(bias, element if conv.b is None else element_of(conv.b)).op())
+    operands = [conv.x, *(constant.result for constant in constants)]
+    new = Conv2dOp.create(operands=operands, result_types=conv.result_types, properties=conv.properties)
+    rewriter.replace(op, [*constants, new])
+
+
+def epilogue(anchor: Conv2dOp | MatmulOp) -> list[Operation]:
+    """The run of single users behind `anchor` that its kernel can do on the way out: Add of a like tensor, ReLU."""
+    members: list[Operation] = [anchor]
+    value: SSAValue = anchor.result
+    user = single_user(value)
+    if isinstance(user, AddOp) and _other(user, value).type == value.type == user.result.type:
+        members.append(user)
+        value, user = user.result, single_user(user.result)
+    if isinstance(user, ReluOp):
+        members.append(user)
+    return members
+
+
+def fuse_epilogues(block: Block, context: RewriteContext) -> None:
+    """Anchors from the last to the first, so that an Add of two convolutions goes to the later one. Linear."""
+    anchors: Sequence[Operation] = [op for op in block.ops if isinstance(op, Conv2dOp | MatmulOp)]
+    for anchor in reversed(anchors):
+        assert isinstance(anchor, Conv2dOp | MatmulOp)
+        members = epilogue(anchor)
+        if len(members) > 1:
+            with context.rewrite("fuse-epilogue", [members[-1]]) as rewriter:
+                gather(rewriter, members, anchor)
+
+
+PATTERNS = (AbsorbScaleIntoBatchNorm, FoldBatchNormIntoConv, FoldScaleIntoConv, FoldBiasIntoMatmul)
+
+
+@dataclass(frozen=True)
+class FuseConvBnRelu(GePass):
+    """First the constants, by patterns; then one walk that gathers the epilogues."""
+
+    name = "fuse-conv-bn-relu"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns(op, [pattern() for pattern in PATTERNS])
+        context = RewriteContext.current()
+        for block in graphs(op):
+            fuse_epilogues(block, context)

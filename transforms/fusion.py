@@ -1,0 +1,48 @@
+"""What the fusing passes share: values with one user, and gathering operators into `ge.fused`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.transforms.driver import CountedRewriter
+from graph_engine.transforms.retyping import rebuilt
+
+
+def graphs(module: ModuleOp) -> Iterator[Block]:
+    """The body of every function that has one: a graph is one straight-line block."""
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and op.body.blocks:
+            yield op.body.block
+
+
+def single_user(value: SSAValue) -> Operation | None:
+    """The one operator that uses `value`, once; None if there are more uses (a graph output is a use) or none."""
+    user = value.get_user_of_unique_use()
+    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    return user if user is not None and user.parent is home else None
+
+
+def gather(rewriter: CountedRewriter, members: Sequence[Operation], anchor: Operation) -> FusedOp:
+    """Replaces `members` (in dataflow order, each but the last used only by later ones) by one `ge.fused`.
+
+    It stands where the last member stood, so everything that any member reads is available. Inner operators keep
+    their own locations.
+    """
+    produced = {result for op in members for result in op.results}
+    inputs = list(dict.fromkeys(value for op in members for value in op.operands if value not in produced))
+    block = Block(arg_types=[value.type for value in inputs])
+    values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for op in members:
+        copy = rebuilt(op, [values[value] for value in op.operands], lambda op, _: op.result_types)
+        values.update(zip(op.results, copy.results, strict=True))
+        block.add_op(copy)
+    last = members[-1]
+    block.add_op(YieldOp(*(values[result] for result in last.results)))
+    fused = FusedOp(inputs, Region(block), anchor=anchor.name)
+    rewriter.replace(last, fused)
+    return fused

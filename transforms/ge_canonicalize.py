@@ -1,0 +1,189 @@
+"""Remove operators that change nothing, merge runs of shape operators, drop duplicate constants and dead code.
+
+%0 = ge.reshape %x {shape = [2, 12]} : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
+%1 = ge.reshape %0 {shape = [24]} : (tensor<2x12xf32>) -> tensor<24xf32>
+// becomes
+%1 = ge.reshape %x {shape = [24]} : (tensor<2x3x4xf32>) -> tensor<24xf32>
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
+from graph_engine.dialects.ge.elementwise import BinaryOp, CastOp
+from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.interning import ints_attr
+from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, TransposeOp
+from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
+from graph_engine.transforms.fusion import graphs, single_user
+from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.recipes import known, reshaped
+
+Roots = tuple[type[Operation], ...]
+
+
+class RemoveNoOp(Pattern):
+    """Same type in and out and nothing moved: identity cast, reshape, transpose, pad by nothing, concat of one."""
+
+    name = "remove-no-op"
+    root: ClassVar[Roots] = (CastOp, ReshapeOp, TransposeOp, PadOp, ConcatOp)
+
+    def rewrite(self, op: GeOp, rewriter: CountedRewriter) -> bool:
+        if len(op.operands) != 1 or op.operands[0].type != op.result.type:
+            return False
+        match op:
+            case ReshapeOp() if sum(extent == DYNAMIC for extent in shape_of(op.result)) > 1:
+                return False
+            case TransposeOp() if list(op.ints("perm")) != list(range(len(op.ints("perm")))):
+                return False
+            case PadOp() if any(op.ints("pads")):
+                return False
+            case _:
+                rewriter.replace(op, (), [op.operands[0]])
+                return True
+
+
+class MergeReshapes(Pattern):
+    """reshape(reshape(x)) -> reshape(x): the target has no copied extents, so only the last one counts."""
+
+    name = "merge-reshapes"
+    root: ClassVar[Roots] = (ReshapeOp,)
+
+    def rewrite(self, op: ReshapeOp, rewriter: CountedRewriter) -> bool:
+        inner = op.x.owner
+        if not isinstance(inner, ReshapeOp):
+            return False
+        rewriter.replace(op, ReshapeOp(inner.x, shape=op.ints("shape"), result_type=op.result.type))
+        return True
+
+
+class MergeTransposes(Pattern):
+    """transpose(transpose(x)) -> one transpose by the composed permutation."""
+
+    name = "merge-transposes"
+    root: ClassVar[Roots] = (TransposeOp,)
+
+    def rewrite(self, op: TransposeOp, rewriter: CountedRewriter) -> bool:
+        inner = op.x.owner
+        if not isinstance(inner, TransposeOp):
+            return False
+        first = inner.ints("perm")
+        perm = [first[axis] for axis in op.ints("perm")]
+        rewriter.replace(op, TransposeOp(inner.x, perm=perm, result_type=op.result.type))
+        return True
+
+
+class TransposeToReshape(Pattern):
+    """A transpose that only moves axes of extent 1 leaves the order of the elements: a view."""
+
+    name = "transpose-to-reshape"
+    root: ClassVar[Roots] = (TransposeOp,)
+
+    def rewrite(self, op: TransposeOp, rewriter: CountedRewriter) -> bool:
+        shape, perm = shape_of(op.x), op.ints("perm")
+        moved = [axis for axis in perm if shape[axis] != 1]
+        if DYNAMIC in shape or moved != sorted(moved) or list(perm) == sorted(perm):
+            return False
+        rewriter.replace(op, ReshapeOp(op.x, shape=shape_of(op.result), result_type=op.result.type))
+        return True
+
+
+class FoldPadIntoConv(Pattern):
+    """conv2d(pad(x)) -> conv2d with larger pads, for zeros around height and width and a pad without another user."""
+
+    name = "fold-pad-into-conv"
+    root: ClassVar[Roots] = (Conv2dOp,)
+
+    def rewrite(self, op: Conv2dOp, rewriter: CountedRewriter) -> bool:
+        pad = op.x.owner
+        if not isinstance(pad, PadOp) or pad.value.value.data != 0 or single_user(pad.result) is not op:
+            return False
+        n0, c0, *begin, n1, c1, h1, w1 = pad.ints("pads")
+        kernel = shape_of(op.w)[2:]
+        pads = [a + b for a, b in zip(op.ints("pads"), (*begin, h1, w1), strict=True)]
+        # The hardware's pads are 8 bits wide and a window must hold an element of the input.
+        if any((n0, c0, n1, c1)) or max(pads) > 255 or max(pads[0] - kernel[0], pads[1] - kernel[1]) >= 0:
+            return False
+        operands = [pad.x, *list(op.operands)[1:]]
+        properties = {**op.properties, "pads": ints_attr(pads)}
+        rewriter.replace(op, Conv2dOp.create(operands=operands, result_types=op.result_types, properties=properties))
+        return True
+
+
+class AlignConstantRank(Pattern):
+    """A constant of lower rank in a broadcast gets leading ones, so that its axes are those of the feature map."""
+
+    name = "align-constant-rank"
+    root: ClassVar[Roots] = (BinaryOp,)
+
+    def rewrite(self, op: BinaryOp, rewriter: CountedRewriter) -> bool:
+        rank = len(shape_of(op.result))
+        for index, value in enumerate(op.operands):
+            constant = known(value)
+            if constant is None or rank != 4 or len(constant.shape) == rank or constant.elements == 1:
+                continue
+            aligned = reshaped(constant, (1,) * (rank - len(constant.shape)) + constant.shape).op()
+            operands = list(op.operands)
+            operands[index] = aligned.result
+            new = type(op).create(operands=operands, result_types=op.result_types, properties=op.properties)
+            rewriter.replace(op, [aligned, new])
+            return True
+        return False
+
+
+class RemoveDead(Pattern):
+    """An operator without effects whose results nobody uses."""
+
+    name = "remove-dead"
+    root: ClassVar[Roots] = (GeOp, FusedOp)
+
+    def rewrite(self, op: Operation, rewriter: CountedRewriter) -> bool:
+        if not is_trivially_dead(op):
+            return False
+        rewriter.erase(op)
+        return True
+
+
+PATTERNS = (
+    RemoveDead,
+    RemoveNoOp,
+    MergeReshapes,
+    MergeTransposes,
+    TransposeToReshape,
+    FoldPadIntoConv,
+    AlignConstantRank,
+)
+
+
+def share_constants(module: ModuleOp) -> None:
+    """Keep the first of equal constants: it stands before all their users. Linear."""
+    context = RewriteContext.current()
+    for block in graphs(module):
+        seen: dict[tuple[Attribute, Attribute], ConstantOp] = {}
+        for op in tuple(block.ops):
+            if not isinstance(op, ConstantOp):
+                continue
+            first = seen.setdefault((op.value, op.result.type), op)
+            if first is not op:
+                with context.rewrite("share-constant", [op]) as rewriter:
+                    rewriter.replace(op, (), [first.result])
+
+
+@dataclass(frozen=True)
+class GeCanonicalize(GePass):
+    """Applies the patterns above until none matches, then shares constants."""
+
+    name = "ge-canonicalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns(op, [pattern() for pattern in PATTERNS])
+        share_constants(op)

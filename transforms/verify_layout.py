@@ -1,0 +1,88 @@
+"""Check that every operator has formats that it takes; after this point no heavy operator is left in ND.
+
+Checked: operators that ask for the Cube's formats have them; operands and results of every operator agree with its
+rule, padding included; views are views; the model's inputs and outputs are ND. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp
+from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.locations import source_nodes
+from graph_engine.dialects.ge.shape import ReshapeOp
+from graph_engine.dialects.layout import format_name, is_plain
+from graph_engine.errors import GraphEngineError
+from graph_engine.transforms.formats import Format, FormatRules, family_of, format_of, is_view, own_family, tensor
+from graph_engine.transforms.fusion import graphs
+from graph_engine.transforms.pass_base import GePass
+
+
+def fault(op: Operation, rules: FormatRules) -> str | None:
+    """What is wrong with the formats of `op`; None if nothing is."""
+    if not isinstance(op, GeOp | FusedOp) or isinstance(op, ConstantOp):
+        return None
+    given = [format_of(value) for value in op.operands]
+    result = format_of(op.results[0])
+    family = family_of([result, *given])
+    if isinstance(op, ReshapeOp):
+        fits = is_view(tensor(op.x), op.result.type)
+        return None if fits else f"the bytes of {tensor(op.x)} are not those of {op.result.type}"
+    if family is None:
+        wanted = own_family(op)
+        static = all(DYNAMIC not in tensor(value).get_shape() for value in (*op.operands, *op.results))
+        if wanted is not None and static and rules.of(op, wanted, given) is not None:
+            return f"wants {wanted.value}, found ND"
+        return None
+    formats = rules.of(op, family, given)
+    if formats is None:
+        return f"does not work in {family.value}"
+    for index, (found, wanted) in enumerate(zip(given, formats.operands, strict=True)):
+        if found != wanted:
+            return f"operand {index} must be {_text(wanted)}, found {_text(found)}"
+    if result is None or result.with_pad("zero") != (formats.result and formats.result.with_pad("zero")):
+        return f"the result must be {_text(formats.result)}, found {_text(result)}"
+    if formats.result is not None and result.pads_zero and not formats.result.pads_zero:
+        return "the result is declared pad = zero, but its padding lanes are not zero"
+    return None
+
+
+def _text(format: Format) -> str:
+    return "ND" if format is None else str(format)
+
+
+def faults(block: Block, rules: FormatRules) -> Iterator[str]:
+    """All faults of a graph, each with the operator and the model's node."""
+    for op in block.ops:
+        message = fault(op, rules)
+        if message is not None:
+            nodes = ", ".join(node.name for node in source_nodes(op.location))
+            yield f"{op.name}{f' ({nodes})' if nodes else ''}: {message}"
+    last = block.last_op
+    border = [("input", value) for value in block.args] + [("output", v) for v in (last.operands if last else ())]
+    for what, value in border:
+        if not is_plain(value.type):
+            yield f"a model {what} must be ND, found {format_name(value.type)}"
+
+
+@dataclass(frozen=True)
+class VerifyLayout(GePass):
+    """Raises GraphEngineError with the first fault and the number of further ones."""
+
+    name = "verify-layout"
+
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip that gives C0 per element type"})
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rules = FormatRules.for_soc(self.soc)
+        found = [message for block in graphs(op) for message in faults(block, rules)]
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            raise GraphEngineError(found[0] + more)
