@@ -1,0 +1,193 @@
+"""From the instruction set's data model back to an `ascend.kernel`: the inverse of `encode_kernel`.
+
+What the encoding does not keep is chosen anew: a buffer is typed by its first use, an alloc stands as far out as its
+rotation through versions allows, and views are written where they are used. Encoding the result gives the same kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.cube import MmadOp
+from graph_engine.dialects.ascend.dialect import ASCEND
+from graph_engine.dialects.ascend.instruction import InstructionOp
+from graph_engine.dialects.ascend.memory import SPACE_ATTRS, AllocOp, BlocksOp, KernelOp, LoopOp, ViewOp
+from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
+from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
+from graph_engine.dialects.ge.interning import element_type
+from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.isa.model import (
+    Affine,
+    Blocks,
+    Buffer,
+    DType,
+    Instr,
+    Kernel,
+    Loop,
+    Node,
+    Opcode,
+    Operand,
+    Pipe,
+    Rotate,
+    Space,
+)
+
+_OPERATIONS: dict[Opcode, type[InstructionOp]] = {
+    op.OPCODE: op for op in ASCEND.operations if issubclass(op, InstructionOp)
+}
+
+
+def decode_kernel(kernel: Kernel) -> KernelOp:
+    """The kernel as an operator. Raises GraphEngineError for what `ascend.kernel` cannot say."""
+    return _Decoder(kernel).run()
+
+
+def _memref(buffer: Buffer, dtype: DType) -> MemRefType:
+    return MemRefType(element_type(dtype.mlir), [buffer.bytes // dtype.bytes], memory_space=SPACE_ATTRS[buffer.space])
+
+
+def _operands(nodes: tuple[Node, ...]) -> Iterator[Operand]:
+    for node in nodes:
+        if isinstance(node, Instr):
+            yield from node.operands
+        else:
+            yield from _operands(node.body)
+
+
+class _Decoder:
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self.dtypes: dict[int, DType] = {}
+        for operand in _operands(kernel.body):
+            dtype = self.dtypes.setdefault(operand.buffer, operand.dtype)
+            if kernel.buffers[operand.buffer].bytes % dtype.bytes:
+                self.dtypes[operand.buffer] = DType.U8
+        self.counters: list[SSAValue] = []
+        self.blocks: list[Block] = []
+        self.trips: list[int] = []
+        self.allocs: dict[tuple[int, int, int], SSAValue] = {}
+        self.views: dict[tuple[int, Operand], SSAValue] = {}
+
+    def run(self) -> KernelOp:
+        """Decodes the arguments, then the body."""
+        arguments = [b for b in self.kernel.buffers if b.space is Space.GM]
+        types = [_memref(b, self.dtypes.get(i, DType.U8)) for i, b in enumerate(arguments)]
+        op = KernelOp(self.kernel.name, types, self.kernel.arg_access, self.kernel.block_dim)
+        self.arguments = op.body.block.args
+        for value, buffer in zip(self.arguments, arguments, strict=True):
+            value.name_hint = buffer.name
+        for node in self.kernel.body:
+            if not isinstance(node, Blocks):
+                raise GraphEngineError(f"kernel {self.kernel.name}: instructions outside of blocks")
+            blocks = BlocksOp(node.lo, node.hi)
+            blocks.body.block.args[0].name_hint = "blk"
+            op.body.block.add_op(blocks)
+            self.allocs.clear()
+            self.enter(blocks.body.block, 1, node.body)
+        return op
+
+    def enter(self, block: Block, trip: int, nodes: tuple[Node, ...]) -> None:
+        """Decodes a body; its counter takes the next slot."""
+        self.counters.append(block.args[0])
+        self.blocks.append(block)
+        self.trips.append(trip)
+        for node in nodes:
+            if isinstance(node, Loop):
+                loop = LoopOp(node.trip)
+                loop.body.block.args[0].name_hint = "i"
+                block.add_op(loop)
+                self.enter(loop.body.block, node.trip, node.body)
+            elif isinstance(node, Instr):
+                block.add_op(self.instruction(node))
+            else:
+                raise GraphEngineError(f"kernel {self.kernel.name}: blocks inside of a body")
+        depth = len(self.blocks)
+        self.allocs = {key: value for key, value in self.allocs.items() if key[1] < depth}
+        self.views = {key: value for key, value in self.views.items() if key[0] < depth}
+        self.counters.pop()
+        self.blocks.pop()
+        self.trips.pop()
+
+    def expr(self, affine: Affine) -> Expr:
+        """An expression over slots as one over SSA counters."""
+        return Expr(affine.const, {self.counters[slot]: coef for slot, coef in affine.terms})
+
+    def place(self, rotate: Rotate | None) -> tuple[int, int]:
+        """(depth of the body, phase) in which an alloc rotates that way."""
+        if rotate is None:
+            return 1, 0
+        index = Affine()
+        for depth in range(1, len(self.blocks) + 1):
+            if depth > 1:
+                index = index * self.trips[depth - 1] + Affine(0, ((depth - 1, 1),))
+            if index.terms == rotate.index.terms:
+                return depth, rotate.index.const
+        raise GraphEngineError(f"kernel {self.kernel.name}: a buffer does not rotate with the loops around it")
+
+    def buffer(self, operand: Operand) -> SSAValue:
+        """The argument or alloc that an operand lies in."""
+        buffer = self.kernel.buffers[operand.buffer]
+        if buffer.space is Space.GM:
+            return self.arguments[buffer.address]
+        depth, phase = self.place(operand.rotate)
+        key = (operand.buffer, depth, phase)
+        if key not in self.allocs:
+            alloc = AllocOp(buffer.name, _memref(buffer, self.dtypes[operand.buffer]))
+            values = {"address": buffer.address, "bytes": buffer.bytes}
+            if buffer.versions > 1:
+                values["versions"] = buffer.versions
+            if phase:
+                values["phase"] = phase
+            alloc.properties.update({name: IntegerAttr(value, 64) for name, value in values.items()})
+            block = self.blocks[depth - 1]
+            if block.first_op is None:
+                block.add_op(alloc)
+            else:
+                block.insert_op_before(alloc, block.first_op)
+            self.allocs[key] = alloc.memory
+        return self.allocs[key]
+
+    def operand(self, operand: Operand) -> SSAValue:
+        """A view of the buffer, shared by the instructions of one body."""
+        key = (len(self.blocks), operand)
+        if key not in self.views:
+            source = self.buffer(operand)
+            ty = MemRefType(
+                element_type(operand.dtype.mlir),
+                operand.sizes,
+                StridedLayoutAttr(operand.strides, None),
+                SPACE_ATTRS[self.kernel.buffers[operand.buffer].space],
+            )
+            view = ViewOp(source, self.expr(operand.offset), ty)
+            self.blocks[-1].add_op(view)
+            self.views[key] = view.result
+        return self.views[key]
+
+    def instruction(self, instr: Instr) -> Operation:
+        """One instruction or flag."""
+        if instr.opcode in (Opcode.SET_FLAG, Opcode.WAIT_FLAG):
+            flag = SetFlagOp if instr.opcode is Opcode.SET_FLAG else WaitFlagOp
+            source, target, event = (value.const for value in instr.params)
+            rotate = instr.event_rotate
+            index = self.expr(rotate.index) if rotate else None
+            return flag(Pipe(source), Pipe(target), event, rotate.count if rotate else 1, index)
+        if instr.opcode is Opcode.BARRIER:
+            return BarrierOp(Pipe(instr.params[0].const))
+        dst, *sources = (self.operand(operand) for operand in instr.operands)
+        if instr.opcode is Opcode.LOAD3D:
+            *geometry, m_start, k_start = instr.params
+            return Load3dOp(sources[0], dst, [v.const for v in geometry], self.expr(m_start), self.expr(k_start))
+        if instr.opcode is Opcode.MMAD:
+            counters = [self.counters[slot] for slot in instr.first_of or ()]
+            mkn = [value.const for value in instr.params]
+            return MmadOp(sources[0], sources[1], dst, mkn, first_of=counters, accumulate=instr.first_of is None)
+        kind = _OPERATIONS[instr.opcode]
+        has_immediate = "immediate" in kind.get_irdl_definition().properties
+        op = kind(sources, dst, immediate=instr.immediate if has_immediate else None)
+        if isinstance(op, Load2dOp) and instr.params[0].const:
+            op.transpose = UnitAttr()
+        return op
