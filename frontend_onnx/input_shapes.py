@@ -1,4 +1,4 @@
-"""Input shapes that the user gives: `name:dims;name:dims`, dims separated by commas, -1 for an unknown one."""
+"""Input shapes that the user gives in place of the declared ones."""
 
 from __future__ import annotations
 
@@ -6,25 +6,6 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from graph_engine.errors import GraphEngineError
-
-
-def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """`"data:1,3,224,224;mask:1,16"` as a dictionary. A name may hold colons: its dims follow the last one."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for part in filter(None, (part.strip() for part in text.split(";"))):
-        name, colon, dims = part.rpartition(":")
-        try:
-            shape = tuple(int(dim) for dim in dims.split(",")) if dims.strip() else ()
-        except ValueError:
-            shape, colon = (), ""
-        if not colon or not name or min(shape, default=0) < -1:
-            raise GraphEngineError(
-                f"input shape '{part}' is not of the form name:dim,dim,... (dims are numbers, -1 = unknown)"
-            )
-        if name in shapes:
-            raise GraphEngineError(f"input '{name}' is given two shapes")
-        shapes[name] = shape
-    return shapes
 
 
 def check_input_shapes(given: Mapping[str, Sequence[int]], declared: Mapping[str, Sequence[int] | None]) -> None:

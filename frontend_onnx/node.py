@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp
-from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.interning import element_name, shape_of_type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,7 +163,7 @@ def has_unknown(value: np.ndarray) -> bool:
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a tensor, -1 for an unknown dimension."""
-    return cast("TensorType[Attribute]", value.type).get_shape()
+    return shape_of_type(value.type)
 
 
 def dtype_of(value: SSAValue) -> str:

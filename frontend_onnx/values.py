@@ -6,7 +6,7 @@ A constant becomes a `ge.constant` at its first use as an operand; one that only
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
@@ -18,7 +18,7 @@ from graph_engine.dialects.ge.interning import NUMPY_NAMES, element_name, tensor
 from graph_engine.dialects.ge.weights import INLINE_ELEMENTS, WeightAttr, WeightRef, constant_attr
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.folding import MAX_ELEMENTS
-from graph_engine.frontend_onnx.node import Unsupported, has_unknown
+from graph_engine.frontend_onnx.node import Unsupported, has_unknown, shape_of
 from graph_engine.frontend_onnx.tensors import ConstantTensor
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Values:
             found = self._loaded[name] = self._constants[name].load()
         return found
 
-    def foldable(self, names: Mapping[str, None] | list[str]) -> bool:
+    def foldable(self, names: Sequence[str]) -> bool:
         """Whether a node on these inputs is part of an integer chain: all known and small, and one folded or all integers."""
         folded = False
         integers = True
@@ -107,7 +107,7 @@ class Values:
             return self._folded[name].shape
         if name in self._constants and name not in self._graph:
             return self._constants[name].shape
-        return self._graph[name].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        return shape_of(self._graph[name])
 
     def append(self, op: GeOp, location: LocationAttr) -> SSAValue:
         """Puts an operator at the end of the block."""

@@ -11,7 +11,6 @@ from onnx import TensorProto, helper
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
-from graph_engine.frontend_onnx.input_shapes import parse_input_shapes
 
 
 def message_of(model: object, shapes: dict[str, tuple[int, ...]] | None = None) -> str:
@@ -200,23 +199,6 @@ def test_external_data_of_the_wrong_size(external: Path) -> None:
     model.graph.initializer[0].dims[0] += 1
     external.write_bytes(model.SerializeToString())
     assert "tensor 'w0': 2048 bytes at offset 0 of 'weights.bin' for 2176 bytes" in message_of(external)
-
-
-# --input-shape
-
-
-def test_input_shape_text() -> None:
-    assert parse_input_shapes("a:1,3,224,224; scope/b:0:-1,16;c:") == {
-        "a": (1, 3, 224, 224),
-        "scope/b:0": (-1, 16),
-        "c": (),
-    }
-
-
-@pytest.mark.parametrize("text", ["a", "a:1,x", ":1,2", "a:-2", "a:1;a:2"])
-def test_bad_input_shape_text(text: str) -> None:
-    with pytest.raises(GraphEngineError, match="'a'|of the form"):
-        parse_input_shapes(text)
 
 
 # Names and growth
