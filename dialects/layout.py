@@ -23,6 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.planning.index_map import FORMATS, Format, IndexMap
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ def with_encoding(tensor: TensorType[Any], encoding: Encoding | None) -> TensorT
 
 def physical_shape(tensor: TensorType[Any]) -> tuple[int, ...]:
     """Stored shape; -1 where a size is not known. Raises ValueError where the shape does not fit the format."""
-    return encoding_of(tensor).map.physical_shape(tensor.get_shape())
+    return encoding_of(tensor).map.physical_shape(shape_of_type(tensor))
 
 
 def element_bits(element: Attribute) -> int:
@@ -327,7 +328,7 @@ def storage_bytes(tensor: TensorType[Any]) -> int:
 
 def padding_elements(tensor: TensorType[Any]) -> int:
     """Stored elements that hold no logical one."""
-    return encoding_of(tensor).map.padding(tensor.get_shape())
+    return encoding_of(tensor).map.padding(shape_of_type(tensor))
 
 
 def element_name(element: Attribute) -> str:
@@ -362,7 +363,7 @@ def pack(array: Array, tensor: TensorType[Any]) -> Array:
 
 def unpack(physical: Array, tensor: TensorType[Any]) -> Array:
     """The logical array of a stored one."""
-    return encoding_of(tensor).map.unpack(physical, tensor.get_shape())
+    return encoding_of(tensor).map.unpack(physical, shape_of_type(tensor))
 
 
 def transdata(stored: Array, source: TensorType[Any], target: TensorType[Any]) -> Array:

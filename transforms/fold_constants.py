@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.pass_base import GePass
 from graph_engine.transforms.recipes import computed, known
@@ -29,7 +29,7 @@ class FoldConstantOperands(Pattern):
     root: ClassVar[tuple[type[Operation], ...]] = (GeOp,)
 
     def rewrite(self, op: GeOp, rewriter: CountedRewriter) -> bool:
-        if isinstance(op, ConstantOp) or DYNAMIC in op.result.type.get_shape():
+        if isinstance(op, ConstantOp) or DYNAMIC in shape_of(op.result):
             return False
         operands = [constant for value in op.operands if (constant := known(value)) is not None]
         if len(operands) != len(op.operands) or not operands:

@@ -22,7 +22,7 @@ from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
-from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import ConcatOp
 from graph_engine.dialects.layout import (
@@ -258,7 +258,7 @@ def is_row_major(stored: TensorType[Any]) -> bool:
     encoding = encoding_of(stored)
     if is_plain(stored):
         return True
-    shape = stored.get_shape()
+    shape = shape_of_type(stored)
     pixel = len(shape) == 4 and shape[2:] == (1, 1) and shape[1] != DYNAMIC
     return isinstance(encoding, NC1HWC0) and pixel and shape[1] % encoding.c0.data == 0
 
@@ -275,7 +275,7 @@ def is_view(source: TensorType[Any], target: TensorType[Any]) -> bool:
 
 def _pixels(stored: TensorType[Any]) -> tuple[int, ...] | None:
     """N and C of a matrix or of a feature map of one pixel, which NC1HWC0 stores alike."""
-    shape = stored.get_shape()
+    shape = shape_of_type(stored)
     return shape[:2] if len(shape) == 2 or (len(shape) == 4 and shape[2:] == (1, 1)) else None
 
 

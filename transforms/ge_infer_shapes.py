@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Tensor
 from graph_engine.dialects.ge.fused import FusedOp
-from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.errors import GraphEngineError
 from graph_engine.transforms.driver import RewriteContext
@@ -31,9 +31,9 @@ from graph_engine.transforms.pass_base import GePass
 
 def refined(declared: Tensor, inferred: Tensor) -> Tensor:
     """The inferred type; unknown dimensions and the encoding come from the declared one."""
-    shape = inferred.get_shape()
-    if len(shape) == len(declared.get_shape()):
-        shape = tuple(d if i == DYNAMIC else i for i, d in zip(shape, declared.get_shape(), strict=True))
+    shape, known = shape_of_type(inferred), shape_of_type(declared)
+    if len(shape) == len(known):
+        shape = tuple(d if i == DYNAMIC else i for i, d in zip(shape, known, strict=True))
     return tensor_type(shape, inferred.element_type, declared.encoding)
 
 

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor, shape_of
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
-from graph_engine.dialects.ge.interning import NO_ENCODING, element_name, tensor_type
+from graph_engine.dialects.ge.interning import NO_ENCODING, element_name, shape_of_type, tensor_type
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr, materialize
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Known:
     @property
     def shape(self) -> tuple[int, ...]:
         """The logical shape."""
-        return self.type.get_shape()
+        return shape_of_type(self.type)
 
     @property
     def elements(self) -> int:

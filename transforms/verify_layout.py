@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.ge.shape import ReshapeOp
@@ -37,7 +37,7 @@ def fault(op: Operation, rules: FormatRules) -> str | None:
         return None if fits else f"the bytes of {tensor(op.x)} are not those of {op.result.type}"
     if family is None:
         wanted = own_family(op)
-        static = all(DYNAMIC not in tensor(value).get_shape() for value in (*op.operands, *op.results))
+        static = all(DYNAMIC not in shape_of(value) for value in (*op.operands, *op.results))
         if wanted is not None and static and rules.of(op, wanted, given) is not None:
             return f"wants {wanted.value}, found ND"
         return None

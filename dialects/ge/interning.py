@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     BFloat16Type,
     DenseArrayBase,
     Float16Type,
@@ -101,12 +102,24 @@ def element_of_numpy(dtype: np.dtype[Any] | str) -> Attribute:
 _tensor_types: dict[tuple[tuple[int, ...], Attribute, Attribute], TensorTypeAny] = {}
 
 
+DYNAMIC = -1
+"""An unknown extent in our shapes. xDSL's types hold DYNAMIC_INDEX instead; `tensor_type` and `shape_of_type` convert."""
+
+
+def shape_of_type(type: Attribute) -> tuple[int, ...]:
+    """The logical shape of a tensor type, -1 for an unknown extent. Do not use `get_shape`, which differs there."""
+    shape = cast(TensorTypeAny, type).get_shape()
+    return tuple(DYNAMIC if d == DYNAMIC_INDEX else d for d in shape) if DYNAMIC_INDEX in shape else shape
+
+
 def tensor_type(
     shape: Sequence[int], element: Attribute | str, encoding: Attribute | None = None
 ) -> TensorType[Attribute]:
     """The tensor type of logical `shape` (-1 = unknown), element type (or its name) and layout encoding."""
     if isinstance(element, str):
         element = _ELEMENTS[element]
+    if min(shape, default=0) < 0:
+        shape = tuple(DYNAMIC_INDEX if d < 0 else d for d in shape)
     key = (tuple(shape), element, encoding or NO_ENCODING)
     found = _tensor_types.get(key)
     if found is None:

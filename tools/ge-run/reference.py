@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from graph_engine.dialects.ge.evaluate import evaluate_block
-from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.runtime.tensor_files import Array, Port
@@ -50,5 +50,5 @@ def _ports(types: Sequence[Attribute], attributes: Any) -> list[Port]:
         named = entry.data.get("ge.name") if isinstance(entry, DictionaryAttr) else None
         name = named.data if isinstance(named, StringAttr) else str(index)
         dtype = np.dtype(DType.from_mlir(element_name(tensor.element_type)).numpy)
-        ports.append(Port(name, dtype, tensor.get_shape()))
+        ports.append(Port(name, dtype, shape_of_type(tensor)))
     return ports
