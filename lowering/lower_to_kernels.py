@@ -1,0 +1,188 @@
+"""Turn every operator of a laid-out graph into a call of a kernel; equal kernels are built once.
+
+    %y = ge.fused ins(%x, %w) {anchor = "ge.conv2d"} {...}   ->   %y = ascend.task.call @conv2d_relu_0(%x, %w) {...}
+
+Views on ND tensors stay, since they cost nothing. An operator without a kernel stays as it is and will run on the
+AI CPU on ND tensors, with conversions around it; its attribute `ge.no_kernel` says why it has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.task import CallOp
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.core import GeOp, Tensor, Trait
+from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.selection.choice import Choice, ConstantArgument
+from graph_engine.lowering.selection.table import select
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
+from graph_engine.transforms.driver import RewriteContext
+from graph_engine.transforms.pass_base import GePass
+
+
+def is_view(op: Operation) -> bool:
+    """Whether `op` renames bytes: a view between plain row-major tensors."""
+    return isinstance(op, GeOp) and op.has(Trait.VIEW) and all(is_plain(v.type) for v in (*op.operands, *op.results))
+
+
+@dataclass
+class _Lowering:
+    module: ModuleOp
+    soc: Soc
+    rewrites: RewriteContext
+    kernels: dict[Hashable, KernelOp] = field(default_factory=dict[Hashable, KernelOp])
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+
+    def lower(self, op: Operation) -> None:
+        """Replaces one operator, or the parts that it falls into."""
+        if isinstance(op, ConstantOp | ReturnOp) or is_view(op):
+            return
+        try:
+            choice = select(op)
+            kernel = self.kernel(choice)
+        except NoKernel as reason:
+            self.fall_back(op, str(reason))
+            return
+        with self.rewrites.rewrite("call-kernel", [op]):
+            self.call(op, choice, kernel)
+
+    def kernel(self, choice: Choice) -> KernelOp:
+        """The kernel of a choice, built at its first use. Raises NoKernel if no tile of it fits the chip."""
+        if choice.key not in self.kernels:
+            number = self.numbers.get(choice.stem, 0)
+            kernel = choice.build(f"{choice.stem}_{number}", self.soc)
+            self.numbers[choice.stem] = number + 1
+            self.kernels[choice.key] = kernel
+            self.module.body.block.add_op(kernel)
+        return self.kernels[choice.key]
+
+    def call(self, op: Operation, choice: Choice, kernel: KernelOp) -> None:
+        """Puts the call in the place of `op`."""
+        block = op.parent_block()
+        assert block is not None
+        operands: list[SSAValue] = []
+        for value in choice.inputs:
+            if isinstance(value, ConstantArgument):
+                constant = ConstantOp(value.value, result_type=value.type)
+                block.insert_op_before(constant, op)
+                operands.append(constant.result)
+            else:
+                operands.append(value)
+        moved = layout_bytes(op)
+        macs = op.cost().macs if isinstance(op, GeOp | FusedOp) else 0
+        info: dict[str, Attribute] = {
+            "type": StringAttr(choice.type),
+            "macs": IntegerAttr(macs, 64),
+            "layout_bytes": IntegerAttr(moved, 64),
+        }
+        call = CallOp(kernel.sym_name.data, operands, [r.type for r in op.results], DictionaryAttr(info))
+        call.location = op.location
+        block.insert_op_before(call, op)
+        replace(op, list(call.outputs))
+
+    def fall_back(self, op: Operation, reason: str) -> None:
+        """A fused region falls into its operators; a plain operator stays, on ND tensors."""
+        if isinstance(op, FusedOp):
+            with self.rewrites.rewrite("split-fused", [op]):
+                parts = inline(op)
+            for part in parts:
+                self.lower(part)
+            return
+        op.attributes["ge.no_kernel"] = StringAttr(reason)
+        if isinstance(op, TransDataOp) or all(is_plain(v.type) for v in (*op.operands, *op.results)):
+            return
+        with self.rewrites.rewrite("unpack-for-aicpu", [op]):
+            conversions = on_plain_tensors(op)
+        for conversion in conversions:
+            self.lower(conversion)
+
+
+def layout_bytes(op: Operation) -> int:
+    """Bytes that a layout conversion reads and writes; 0 for every other operator."""
+    if not isinstance(op, TransDataOp):
+        return 0
+    return sum(storage_bytes(cast(Tensor, v.type)) for v in (op.x, op.y))
+
+
+def replace(op: Operation, values: list[SSAValue]) -> None:
+    """Lets `values` take the place of the results of `op`, and erases it."""
+    for old, new in zip(op.results, values, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+
+
+def inline(op: FusedOp) -> list[Operation]:
+    """Moves the operators of a fused region to its place; returns them."""
+    block = op.parent_block()
+    assert block is not None
+    body = op.region.block
+    for arg, value in zip(body.args, op.inputs, strict=True):
+        arg.replace_all_uses_with(value)
+    parts = [part for part in body.ops if not isinstance(part, YieldOp)]
+    results = list(op.terminator.values)
+    for part in parts:
+        part.detach()
+        block.insert_op_before(part, op)
+    replace(op, results)
+    return parts
+
+
+def on_plain_tensors(op: Operation) -> list[Operation]:
+    """Gives `op` ND operands and results, with conversions around it; returns these."""
+    block = op.parent_block()
+    assert block is not None
+    conversions: list[Operation] = []
+    for i, value in enumerate(op.operands):
+        if not is_plain(value.type):
+            unpack = TransDataOp(value, with_encoding(cast(Tensor, value.type), None))
+            block.insert_op_before(unpack, op)
+            op.operands[i] = unpack.y
+            conversions.append(unpack)
+    plain = [with_encoding(cast(Tensor, r.type), None) for r in op.results]
+    fresh = op.clone_without_regions()
+    block.insert_op_before(fresh, op)
+    fresh.location = op.location
+    finals: list[SSAValue] = []
+    for result, ty in zip(fresh.results, plain, strict=True):
+        wanted = result.type
+        result._type = ty  # pyright: ignore[reportAttributeAccessIssue]
+        if wanted == ty:
+            finals.append(result)
+            continue
+        pack = TransDataOp(result, cast(Tensor, wanted))
+        block.insert_op_after(pack, fresh)
+        finals.append(pack.y)
+        conversions.append(pack)
+    for conversion in conversions:
+        conversion.location = op.location
+    replace(op, finals)
+    return conversions
+
+
+@dataclass(frozen=True)
+class LowerToKernels(GePass):
+    """Turn every operator of a laid-out graph into a call of a kernel; equal kernels are built once."""
+
+    name = "lower-to-kernels"
+
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip that the kernels are built for"})
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lowering = _Lowering(op, load_soc(self.soc), RewriteContext(op))
+        for func in list(op.ops):
+            if isinstance(func, FuncOp):
+                for operator in list(func.body.block.ops):
+                    lowering.lower(operator)

@@ -1,0 +1,130 @@
+"""What a selector answers: a kernel to build, its operands, and what the profile calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ge.core import GeOp, Tensor
+from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.dialects.ge.interning import element_name, shape_of_type
+from graph_engine.dialects.layout import NC1HWC0, Encoding, encoding_of, physical_shape
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.vector_steps import STEPS, Step
+from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.soc.soc import Soc
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel for an operator.
+
+    Equal `key`s mean equal kernels: they are built once. `stem` starts the kernel's name, `type` is the operator
+    type of the profile, `inputs` the kernel's arguments before its results.
+    """
+
+    key: Hashable
+    stem: str
+    type: str
+    build: Callable[[str, Soc], KernelOp]
+    inputs: Sequence[SSAValue | ConstantArgument]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantArgument:
+    """An argument that the lowering makes itself: an attribute for `ge.constant` and its type."""
+
+    value: Any
+    type: Tensor
+
+
+def dtype_of_tensor(ty: Tensor) -> DType:
+    """The instruction set's element type. Raises NoKernel for one that no instruction takes."""
+    try:
+        return DType.from_mlir(element_name(ty.element_type))
+    except KeyError:
+        raise NoKernel(f"no instruction takes elements of type {ty.element_type}") from None
+
+
+def tensor(value: SSAValue) -> Tensor:
+    """The tensor type of a value."""
+    ty = value.type
+    return ty  # pyright: ignore[reportReturnType]
+
+
+def require_static(*types: Tensor) -> None:
+    """Raises NoKernel where a size is not known."""
+    if any(-1 in shape_of_type(ty) for ty in types):
+        raise NoKernel("a size is not known before run time")
+
+
+def require_encoding(ty: Tensor, kind: type[Encoding]) -> Encoding:
+    """The encoding, if it is of `kind` with c0 = 16. Raises NoKernel otherwise."""
+    encoding = encoding_of(ty)
+    if not isinstance(encoding, kind):
+        raise NoKernel(f"the operand is stored as {encoding.FORM.name}, the kernel needs {kind.FORM.name}")
+    return encoding
+
+
+@dataclass
+class Region:
+    """An operator or the region of a `ge.fused`, as anchor and elementwise steps.
+
+    `outer` maps a value inside to the value outside; `results` are those of the operator.
+    """
+
+    anchor: Operation
+    rest: list[Operation]
+    outer: dict[SSAValue, SSAValue]
+    yielded: list[SSAValue] = field(default_factory=list[SSAValue])
+
+    def outside(self, value: SSAValue) -> SSAValue | None:
+        """The value outside that an operand stands for; None if it is computed inside."""
+        return self.outer.get(value)
+
+
+def region_of(op: Operation) -> Region:
+    """`op` itself as its own anchor, or what a `ge.fused` holds."""
+    if not isinstance(op, FusedOp):
+        return Region(op, [], {v: v for v in op.operands}, list(op.results))
+    block = op.region.block
+    outer: dict[SSAValue, SSAValue] = dict(zip(block.args, op.inputs, strict=True))
+    inner = [o for o in block.ops if not isinstance(o, YieldOp)]
+    last = block.last_op
+    assert last is not None
+    anchors = [o for o in inner if o.name == op.anchor.data]
+    if not anchors:
+        raise NoKernel(f"the fused region has no {op.anchor.data}")
+    anchor = anchors[0]
+    return Region(anchor, [o for o in inner if o is not anchor], outer, list(last.operands))
+
+
+def elementwise_step(op: Operation, number_of: dict[SSAValue, int]) -> Step:
+    """The step of an elementwise operator. Raises NoKernel if the Vector engine has none for it."""
+    if op.name not in STEPS and op.name != "ge.cast":
+        raise NoKernel(f"the Vector engine has no instruction sequence for {op.name}")
+    assert isinstance(op, GeOp)
+    values = op.attribute_values() if op.name != "ge.cast" else {}
+    attributes = tuple((k, float(v)) for k, v in sorted(values.items()))
+    ty = tensor(op.results[0])
+    return Step(op.name, tuple(number_of[v] for v in op.operands), attributes, dtype_of_tensor(ty))
+
+
+def stored_shape(value: SSAValue) -> tuple[int, ...]:
+    """Physical shape of a value."""
+    return physical_shape(tensor(value))
+
+
+def is_channel_vector(ty: Tensor, of: Tensor) -> bool:
+    """Whether `ty` has one value a channel of `of`, both NC1HWC0."""
+    shape = ty.get_shape()
+    return (
+        isinstance(encoding_of(ty), NC1HWC0)
+        and len(shape) == 4
+        and shape[0] == shape[2] == shape[3] == 1
+        and shape[1] == of.get_shape()[1]
+    )

@@ -1,0 +1,187 @@
+"""Cube kernels: convolution and matrix product, alone or as the anchor of a `ge.fused` with an elementwise tail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import lcm
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.core import Tensor
+from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.weights import fold_attr
+from graph_engine.dialects.layout import NC1HWC0, FractalNZ, FractalZ, FractalZKN, encoding_of, physical_shape
+from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
+from graph_engine.lowering.kernels.matmul import MatmulShape, build_matmul
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.selection.choice import (
+    Choice,
+    ConstantArgument,
+    Region,
+    dtype_of_tensor,
+    elementwise_step,
+    is_channel_vector,
+    region_of,
+    require_encoding,
+    require_static,
+    tensor,
+)
+from graph_engine.target_ascend.isa.model import DType
+
+
+def select_cube(op: Operation) -> Choice:
+    """The kernel of a convolution or matrix product. Raises NoKernel with the reason if there is none."""
+    region = region_of(op)
+    require_static(*(tensor(v) for v in (*op.operands, *op.results)))
+    if len(region.yielded) != 1:
+        raise NoKernel("a Cube kernel has one result")
+    if isinstance(region.anchor, Conv2dOp):
+        return _conv2d(region, region.anchor)
+    if isinstance(region.anchor, MatmulOp):
+        return _matmul(region, region.anchor)
+    raise NoKernel(f"{region.anchor.name} is no Cube operator")
+
+
+def _epilogue(region: Region, anchor: Operation, sides: list[SSAValue]) -> Epilogue:
+    """Steps after the anchor; appends the side operands outside to `sides`."""
+    result = tensor(anchor.results[0])
+    number_of: dict[SSAValue, int] = {anchor.results[0]: 0}
+    kinds: list[EpilogueInput] = []
+    for op in region.rest:
+        for value in op.operands:
+            outside = region.outside(value)
+            if outside is None or value in number_of:
+                continue
+            ty = tensor(value)
+            if ty.get_shape() == result.get_shape() and physical_shape(ty) == physical_shape(result):
+                kind = "tile"
+            elif is_channel_vector(ty, result):
+                kind = "channel"
+            else:
+                raise NoKernel(f"a side operand of shape {list(ty.get_shape())} does not broadcast in the epilogue")
+            number_of[value] = 1 + len(kinds)
+            kinds.append(EpilogueInput(kind, dtype_of_tensor(ty)))
+            sides.append(outside)
+    steps: list[Step] = []
+    for op in region.rest:
+        if any(v not in number_of for v in op.operands):
+            raise NoKernel(f"{op.name} stands before the anchor")
+        steps.append(elementwise_step(op, number_of))
+        number_of[op.results[0]] = len(kinds) + len(steps)
+    out = region.yielded[0]
+    if number_of.get(out) != len(kinds) + len(steps) and steps:
+        raise NoKernel("the result is not that of the last operator")
+    return Epilogue(tuple(steps), tuple(kinds), dtype_of_tensor(result), dtype_of_tensor(tensor(out)))
+
+
+def _outside(region: Region, values: Sequence[SSAValue]) -> list[SSAValue]:
+    found: list[SSAValue] = []
+    for value in values:
+        outside = region.outside(value)
+        if outside is None:
+            raise NoKernel("an operand of the anchor is computed inside the region")
+        found.append(outside)
+    return found
+
+
+def _bias(value: SSAValue, channels: int) -> SSAValue | ConstantArgument:
+    """The bias in fp32, one value a stored channel: padded with zeros by a recipe where channels are padded."""
+    ty: Tensor = tensor(value)
+    owner = value.owner
+    if ty.element_type == f32 and ty.get_shape() == (channels,):
+        return value
+    if not isinstance(owner, ConstantOp) or len(ty.get_shape()) != 1:
+        raise NoKernel("the bias is no constant vector")
+    attribute, count = owner.value, ty.get_shape()[0]
+    if ty.element_type != f32:
+        ty = tensor_type((count,), f32)
+        attribute = fold_attr("ge.cast", [attribute], {"to": "f32"}, ty)
+    if count != channels:
+        ty = tensor_type((channels,), f32)
+        attribute = fold_attr("ge.pad", [attribute], {"pads": [0, channels - count], "value": 0.0}, ty)
+    return ConstantArgument(attribute, ty)
+
+
+def _conv2d(region: Region, op: Conv2dOp) -> Choice:
+    x, w, y = tensor(op.x), tensor(op.w), tensor(op.results[0])
+    for ty in (x, y):
+        require_encoding(ty, NC1HWC0)
+    encoding = encoding_of(w)
+    if not isinstance(encoding, FractalZ):
+        raise NoKernel("the filter is not stored as FRACTAL_Z")
+    if dtype_of_tensor(x) is not DType.F16 or dtype_of_tensor(w) is not DType.F16:
+        raise NoKernel("the Cube kernel multiplies fp16")
+    attributes = op.attribute_values()
+    n, c, h, wd = x.get_shape()
+    _, cout, ho, wo = y.get_shape()
+    _, cin, kh, kw = w.get_shape()
+    group: int = attributes["group"]
+    merged = min(lcm(lcm(cin, 16) // cin, lcm(cout // group, 16) // (cout // group)), group)
+    blocks = -(-group // merged) if group > 1 else 1
+    outer, n1, _, _ = physical_shape(w)
+    c1 = outer // (blocks * kh * kw)
+    if blocks > 1 and (blocks * c1 != -(-c // 16) or blocks * n1 != -(-cout // 16) or c % 16 or cout % 16):
+        raise NoKernel("blocks of groups do not fall on multiples of 16 channels")
+    sides: list[SSAValue] = []
+    epilogue = _epilogue(region, op, sides)
+    pads = attributes["pads"]
+    shape = ConvShape(
+        n, blocks, c1, h, wd, n1, ho, wo, (kh, kw), tuple(attributes["strides"]), tuple(attributes["dilations"]),
+        (pads[0], pads[1], pads[2], pads[3]), op.b is not None,
+    )  # fmt: skip
+    inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [op.x, op.w]))
+    if op.b is not None:
+        inputs.append(_bias(_outside(region, [op.b])[0], blocks * n1 * 16))
+    return Choice(
+        ("conv2d", shape, epilogue),
+        _stem("conv2d", epilogue),
+        "DepthwiseConv2D" if group > 1 and group == c else "Conv2D",
+        lambda name, soc: build_conv2d(name, shape, epilogue, soc),
+        [*inputs, *sides],
+    )
+
+
+def _matmul(region: Region, op: MatmulOp) -> Choice:
+    a, b, y = tensor(op.a), tensor(op.b), tensor(op.results[0])
+    for ty in (a, y):
+        require_encoding(ty, FractalNZ)
+    right = encoding_of(b)
+    attributes = op.attribute_values()
+    if attributes["transpose_a"]:
+        raise NoKernel("the left side is transposed")
+    if not isinstance(right, FractalZ if attributes["transpose_b"] else FractalZKN):
+        raise NoKernel("the right side is not stored as FRACTAL_Z")
+    if dtype_of_tensor(a) is not DType.F16 or dtype_of_tensor(b) is not DType.F16:
+        raise NoKernel("the Cube kernel multiplies fp16")
+    *batch_dims, k1, m1, _, _ = physical_shape(a)
+    batch = 1
+    for size in batch_dims:
+        batch *= size
+    if len(b.get_shape()) != 2:
+        raise NoKernel("the right side has batch dimensions")
+    _, n1, _, _ = physical_shape(b)
+    sides: list[SSAValue] = []
+    epilogue = _epilogue(region, op, sides)
+    if any(side.kind == "channel" for side in epilogue.inputs):
+        raise NoKernel("a per-column side operand of a matrix product")
+    shape = MatmulShape(batch, m1, k1, n1, op.bias is not None)
+    inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [op.a, op.b]))
+    if op.bias is not None:
+        inputs.append(_bias(_outside(region, [op.bias])[0], n1 * 16))
+    return Choice(
+        ("matmul", shape, epilogue),
+        _stem("matmul", epilogue),
+        "MatMulV2",
+        lambda name, soc: build_matmul(name, shape, epilogue, soc),
+        [*inputs, *sides],
+    )
+
+
+def _stem(kind: str, epilogue: Epilogue) -> str:
+    return "_".join([kind, *(step.op.removeprefix("ge.") for step in epilogue.steps)])

@@ -1,0 +1,30 @@
+"""Which selector serves which operator; a `ge.fused` goes by its anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graph_engine.lowering.selection.movement import MOVEMENT_OPERATORS, select_movement
+from xdsl.ir import Operation
+
+from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.selection.choice import Choice
+from graph_engine.lowering.selection.cube import select_cube
+from graph_engine.lowering.selection.vector import VECTOR_OPERATORS, select_vector
+
+SELECTORS: dict[str, Callable[[Operation], Choice]] = {
+    "ge.conv2d": select_cube,
+    "ge.matmul": select_cube,
+    **dict.fromkeys(VECTOR_OPERATORS, select_vector),
+    **dict.fromkeys(MOVEMENT_OPERATORS, select_movement),
+}
+
+
+def select(op: Operation) -> Choice:
+    """The kernel of an operator. Raises NoKernel with the reason if it has none."""
+    name = op.anchor.data if isinstance(op, FusedOp) else op.name
+    selector = SELECTORS.get(name)
+    if selector is None:
+        raise NoKernel(f"no kernel builder serves {name}")
+    return selector(op)
