@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -81,21 +81,41 @@ def build_load3d(site: Site) -> Step:
         raise site.fail(f"loads {src.sizes} {src.dtype.mlir} as {dst.sizes} {dst.dtype.mlir}")
     m1, k1, rows, c0 = dst.sizes
     read = reader(site, src, raw=True)
-    matrix = fractal_matrix(site, dst)
-    target = matrix if matrix is not None else writer(site, dst, raw=True).target
     gather = Img2col(site)
+    matrix = fractal_matrix(site, dst)
+    if matrix is None:
+        target = writer(site, dst, raw=True).target
 
-    def load3d(counters: Counters) -> None:
-        index, outside = gather.index(counters)
+        def load3d(counters: Counters) -> None:
+            index, outside, _ = gather.index(counters)
+            table = read(counters).reshape(-1, c0)
+            columns = table.take(index, axis=0, mode="clip")
+            if outside is not None:
+                columns.reshape(-1, c0)[outside] = 0
+            np.copyto(target(counters), columns.reshape(m1, rows, k1, c0).transpose(0, 2, 1, 3))
+
+        return load3d
+
+    def load3d_matrix(counters: Counters) -> None:
+        index, outside, first = gather.index(counters)
         source = read(counters)
+        # (m1, k1, 16, c0) shows the matrix (m, k): taking its axes back gives one 32-byte row per (m, k1).
+        columns = matrix(counters).transpose(0, 2, 1, 3)
+        if first is not None:
+            block, row = first
+            dense = source.reshape(source.shape[0], -1, c0)[block : block + k1, row : row + m1 * rows]
+            np.copyto(columns, dense.reshape(k1, m1, rows, c0).transpose(1, 2, 0, 3))
+            return
         # (c1 h w, c0): one row per input position; a copy only where L1 holds it with gaps.
-        table = source.reshape(-1, c0)
-        columns = table.take(index, axis=0, mode="clip")
+        columns = columns.reshape(m1 * rows, k1, c0)
+        source.reshape(-1, c0).take(index, axis=0, out=columns, mode="clip")
         if outside is not None:
             columns.reshape(-1, c0)[outside] = 0
-        np.copyto(target(counters), columns.reshape(m1, rows, k1, c0).transpose(0, 2, 1, 3))
 
-    return load3d
+    return load3d_matrix
+
+
+_Gather: TypeAlias = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None, tuple[int, int] | None]
 
 
 class Img2col:
@@ -109,19 +129,20 @@ class Img2col:
         values = [value_of(p) for p in site.instr.params]
         self.fixed = {n: v for n, v in zip(_PARAMS, values, strict=True) if isinstance(v, int)}
         self.moving = [(n, v) for n, v in zip(_PARAMS, values, strict=True) if not isinstance(v, int)]
-        self._cache: dict[tuple[int, ...], tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]] = {}
+        self._cache: dict[tuple[int, ...], _Gather] = {}
 
-    def index(self, counters: Counters) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]:
-        """Row of the (c1 in_h in_w, c0) table for every (m, k), and the flat places that padding fills with 0."""
+    def index(self, counters: Counters) -> _Gather:
+        """Row of the (c1 in_h in_w, c0) table for every (m, k); the flat places that padding fills with 0; and
+        (first channel block, first position) where the rows are those of whole blocks, one after another.
+        """
         key = tuple([v(counters) for _, v in self.moving])
         found = self._cache.get(key)
         if found is None:
-            found = self._cache[key] = self._index(
-                {**self.fixed, **{n: v for (n, _), v in zip(self.moving, key, strict=True)}}
-            )
+            values = {n: v for (n, _), v in zip(self.moving, key, strict=True)}
+            found = self._cache[key] = self._index({**self.fixed, **values})
         return found
 
-    def _index(self, p: dict[str, int]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]:
+    def _index(self, p: dict[str, int]) -> _Gather:
         in_h, in_w, kernel = p["in_h"], p["in_w"], p["kernel_h"] * p["kernel_w"]
         if self.source[1:3] != (in_h, in_w):
             raise self.site.fail(f"in_h x in_w = {in_h} x {in_w}, but the source is {self.source}")
@@ -136,12 +157,13 @@ class Img2col:
         tap_column = k % p["kernel_w"] * p["dilation_w"]
         index = (row * in_w + column)[:, None] + (channel * in_h * in_w + tap_row * in_w + tap_column)
         if not p["pad_top"] and not p["pad_left"] and _inside(row, tap_row, in_h) and _inside(column, tap_column, in_w):
-            return index, None
+            plain = kernel == 1 and p["stride_h"] == p["stride_w"] == 1 and p["out_w"] == in_w
+            return index, None, (p["k_start"], p["m_start"]) if plain else None
         # As unsigned numbers, negative positions are too large as well: one comparison for both ends.
         outside = (row[:, None] + tap_row).view(np.uint64) >= in_h
         outside |= (column[:, None] + tap_column).view(np.uint64) >= in_w
         places = np.flatnonzero(outside)
-        return index, places if places.size else None
+        return index, places if places.size else None, None
 
 
 def _inside(positions: npt.NDArray[Any], taps: npt.NDArray[Any], size: int) -> bool:
