@@ -43,15 +43,14 @@ def pool_extent(extent: int, kernel: int, stride: int, begin: int, end: int, dil
 
 
 class WindowPoolOp(GeOp):
-    """x[N,C,H,W] -> [N,C,H',W'], one number per window of `kernel` elements."""
+    """x[N,C,H,W] -> [N,C,H',W'], one number per window of `kernel` elements.
+
+    Subclasses declare `kernel`, `strides`, `pads` = [h_begin, w_begin, h_end, w_end], `ceil_mode` in printing order.
+    """
 
     TRAITS: ClassVar[frozenset[Trait]] = _POOL
 
     x = operand_def(TENSOR)
-    kernel = ints_prop()
-    strides = ints_prop((1, 1))
-    pads = ints_prop((0, 0, 0, 0))
-    ceil_mode = bool_prop(False)
 
     def window(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Kernel, strides, pads, dilations, checked."""
@@ -67,7 +66,7 @@ class WindowPoolOp(GeOp):
     def infer(self) -> tuple[Tensor, ...]:
         batch, channels, *spatial = self.require_rank(self.x, 4, "x")
         kernel, strides, pads, dilations = self.window()
-        ceil_mode = bool(self.ceil_mode.value.data)
+        ceil_mode = self.properties["ceil_mode"] == bool_attr(True)
         extents = [
             pool_extent(spatial[i], kernel[i], strides[i], pads[i], pads[i + 2], dilations[i], ceil_mode)
             for i in range(2)
@@ -86,7 +85,11 @@ class MaxPoolOp(WindowPoolOp):
 
     name = "ge.max_pool"
 
+    kernel = ints_prop()
+    strides = ints_prop((1, 1))
+    pads = ints_prop((0, 0, 0, 0))
     dilations = ints_prop((1, 1))
+    ceil_mode = bool_prop(False)
 
     def __init__(
         self,
@@ -119,6 +122,10 @@ class AvgPoolOp(WindowPoolOp):
 
     name = "ge.avg_pool"
 
+    kernel = ints_prop()
+    strides = ints_prop((1, 1))
+    pads = ints_prop((0, 0, 0, 0))
+    ceil_mode = bool_prop(False)
     count_include_pad = bool_prop(False)
 
     def __init__(
