@@ -9,6 +9,8 @@ whose share of the L2 and DDR is added by the timing engine (`gm_cycles` here is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Buffer, Instr, Kernel, Opcode, Operand, Pipe, Space
@@ -62,30 +64,27 @@ class GmPath:
 
 def payload_bytes(operand: Operand) -> int:
     """Bytes of the elements that a view names (a repeated element counts each time)."""
-    count = operand.dtype.bytes
-    for size in operand.sizes:
-        count *= size
-    return count
+    return prod(operand.sizes) * operand.dtype.bytes
 
 
-def collapse(sizes: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> list[tuple[int, tuple[int, ...]]]:
+@lru_cache(maxsize=8192)
+def collapse(sizes: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Joins neighbouring axes that all views walk without a gap.
 
     `strides[v]` are the strides of view v. Returns (size, stride of every view), outermost first, without axes
     of size 1; at least one axis. Two axes join where outer stride = inner stride * inner size in every view.
     """
     axes: list[tuple[int, tuple[int, ...]]] = []
-    for axis, size in enumerate(sizes):
+    for size, *here in zip(sizes, *strides, strict=True):
         if size == 1:
             continue
-        here = tuple(s[axis] for s in strides)
         if axes:
             outer_size, outer = axes[-1]
             if all(o == i * size for o, i in zip(outer, here, strict=True)):
-                axes[-1] = (outer_size * size, here)
+                axes[-1] = (outer_size * size, tuple(here))
                 continue
-        axes.append((size, here))
-    return axes or [(1, tuple(1 for _ in strides))]
+        axes.append((size, tuple(here)))
+    return tuple(axes) or ((1, (1,) * len(strides)),)
 
 
 def moved_bytes(operand: Operand) -> int:
@@ -95,9 +94,7 @@ def moved_bytes(operand: Operand) -> int:
     bytes for each (source: data block of 32 bytes, ascdoc).
     """
     axes = collapse(operand.sizes, (operand.strides,))
-    runs = 1
-    for size, _ in axes[:-1]:
-        runs *= size
+    runs = prod(size for size, _ in axes[:-1])
     size, (stride,) = axes[-1]
     if stride != 1:
         runs, size = runs * size, 1
@@ -120,26 +117,23 @@ def mmad_cycles(soc: Soc, m: int, k: int, n: int, dtype: str) -> int:
 def vector_repeats(soc: Soc, operands: tuple[Operand, ...]) -> int:
     """Repeats of `repeat_bytes` that an elementwise instruction over these views needs.
 
-    A repeat is 8 blocks of 32 bytes with a common stride from block to block (source: ascdoc, data block
-    stride and repeat stride). The widest element type sets the lanes. Runs that all views walk without a gap
-    fill repeats completely; runs of up to one block share a repeat with the next ones along the next axis; longer
-    runs start a repeat of their own. A stride other than 1 (and 0 in a source) leaves one element a block.
+    A repeat is 8 blocks of 32 bytes with one distance from block to block (source: ascdoc, data block stride and
+    repeat stride). The widest element type sets the elements of a block. Runs that all views walk without a gap
+    count in whole blocks; a repeat then takes 8 steps along any one axis, be it the blocks of a run or a surrounding
+    axis, and the axis that needs the fewest repeats is taken. A stride other than 1 (and 0 in a source) leaves one
+    element a block.
     """
     width = max(o.dtype.bytes for o in operands)
     axes = collapse(operands[0].sizes, tuple(o.strides for o in operands))
     size, strides = axes[-1]
-    outer = [s for s, _ in axes[:-1]]
-    if strides[0] != 1 or any(s not in (0, 1) for s in strides[1:]):
-        outer, size = [*outer, size], 1
-    blocks = ceil_div(size * width, BLOCK_BYTES)
-    per_repeat = soc.vector.repeat_bytes // BLOCK_BYTES
-    if blocks == 1 and outer:
-        repeats = ceil_div(outer.pop(), per_repeat)
+    counts = [s for s, _ in axes[:-1]]
+    if strides[0] == 1 and all(s in (0, 1) for s in strides[1:]):
+        counts.append(ceil_div(size * width, BLOCK_BYTES))
     else:
-        repeats = ceil_div(blocks, per_repeat)
-    for s in outer:
-        repeats *= s
-    return repeats
+        counts.append(size)
+    per_repeat = soc.vector.repeat_bytes // BLOCK_BYTES
+    blocks = prod(counts)
+    return min(blocks // count * ceil_div(count, per_repeat) for count in counts)
 
 
 def vector_cycles(soc: Soc, mnemonic: str, operands: tuple[Operand, ...]) -> int:
@@ -152,9 +146,7 @@ def reduce_cycles(soc: Soc, mnemonic: str, source: Operand) -> int:
     """Levels of whole-repeat reductions until a row has one value; every level pays its fixed cycles."""
     slope, fixed = soc.vector_cost(mnemonic)
     lanes = soc.vector.repeat_bytes // source.dtype.bytes
-    rows = 1
-    for size in source.sizes[:-1]:
-        rows *= size
+    rows = prod(source.sizes[:-1])
     left, cycles = source.sizes[-1], 0
     while True:
         left = ceil_div(left, lanes)

@@ -47,8 +47,9 @@ Step: TypeAlias = tuple[int, int, int, int]
 class GmAccess:
     """A move to or from device memory, for all blocks of a group in step.
 
-    `runs`: (offset, bytes) of what the group's blocks touch, relative to the block-independent part of the
-    address, merged where they meet; `handled` and `payload` are per block (see `costs`).
+    `runs`: (offset, bytes) of what the group's blocks touch, from the first byte on, merged where they meet; `const`
+    and `terms` place that byte in the argument; `handled` and `payload` are per block (see `costs`). `movers`: blocks of all
+    groups that touch just this at this point of their program, so that what they share is fetched at their joint rate.
     """
 
     argument: int
@@ -59,6 +60,7 @@ class GmAccess:
     const: int
     terms: tuple[tuple[int, int], ...]
     runs: list[tuple[int, int]]
+    movers: int = 1
     footprints: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
     cycles: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -106,7 +108,24 @@ def flatten_kernel(soc: Soc, kernel: Kernel, block_dim: int) -> KernelSteps:
             node = kernel.body[i]
             body.extend(node.body if isinstance(node, Blocks) else (node,))
         groups.append(_Expander(soc, kernel, tuple(blocks), flags).group(tuple(body)))
+    _count_movers(groups)
     return KernelSteps(groups, len(flags))
+
+
+def _count_movers(groups: list[BlockGroup]) -> None:
+    """Adds up, for every device memory access, the blocks of the groups that make the very same one."""
+    sharers: dict[tuple[object, ...], int] = {}
+    keyed: list[tuple[tuple[object, ...], GmAccess]] = []
+    for group in groups:
+        found: set[tuple[object, ...]] = set()
+        for access in {id(access): access for access, _ in group.accesses}.values():
+            key = access.argument, access.write, access.const, access.terms, tuple(access.runs)
+            found.add(key)
+            keyed.append((key, access))
+        for key in found:
+            sharers[key] = sharers.get(key, 0) + len(group.blocks)
+    for key, access in keyed:
+        access.movers = sharers[key]
 
 
 _Static: TypeAlias = tuple[list[Step], Rotate | None, GmAccess | None]
@@ -224,15 +243,17 @@ class _Expander:
         operand = target if write else source
         size = operand.dtype.bytes
         coef = sum(c for slot, c in operand.offset.terms if slot == 0) * size
+        runs = _runs(operand, [coef * b for b in self.blocks] if coef else [0], self.soc.l2.line_bytes)
+        first = runs[0][0]
         return GmAccess(
             argument=buffers[operand.buffer].address,
             write=write,
             path=gm_path(self.soc, buffers[source.buffer].space, buffers[target.buffer].space),
             handled=max(moved_bytes(target), moved_bytes(source)),
             payload=payload_bytes(operand),
-            const=operand.offset.const * size,
+            const=operand.offset.const * size + first,
             terms=tuple((slot, c * size) for slot, c in operand.offset.terms if slot),
-            runs=_runs(operand, [coef * b for b in self.blocks] if coef else [0], self.soc.l2.line_bytes),
+            runs=[(start - first, length) for start, length in runs],
         )
 
 

@@ -172,7 +172,6 @@ class TimingEngine:
     def _device_memory(self, group: BlockGroup, bases: Sequence[int], cores: int) -> tuple[list[int], int, int]:
         """Cycles of every device memory move of a group, and the lines that the L2 fetched and wrote back."""
         l2, soc = self.l2, self.soc
-        movers = min(len(group.blocks), cores)
         times: list[int] = []
         fetched = written = 0
         for access, offset in group.accesses:
@@ -187,7 +186,9 @@ class TimingEngine:
             lines = lines_in + lines_out
             cycles = access.cycles.get(lines)
             if cycles is None:
-                cycles = gm_cycles(soc, access.path, access.handled, lines * l2.line_bytes, movers, cores)
+                cycles = gm_cycles(
+                    soc, access.path, access.handled, lines * l2.line_bytes, min(access.movers, cores), cores
+                )
                 access.cycles[lines] = cycles
             times.append(cycles)
         return times, fetched, written

@@ -82,7 +82,8 @@ def test_vector_is_fixed_plus_slope_a_repeat(opcode: Opcode, slope: int, fixed: 
         ((8, 16), (16, 1), 1),  # contiguous: 128 elements
         ((8, 16), (32, 1), 1),  # 8 blocks with a gap between them are one repeat
         ((9, 16), (32, 1), 2),
-        ((5, 40), (64, 1), 5),  # 3 blocks a run: each run is a repeat of its own
+        ((5, 40), (64, 1), 3),  # 3 blocks a run: three times the five runs' first, second, third block
+        ((2, 40), (64, 1), 2),  # or run by run
         ((5, 200), (256, 1), 10),
         ((16,), (2,), 2),  # every second element: one element a block
         ((4, 100, 16), (4096, 32, 1), 4 * 13),
@@ -97,6 +98,9 @@ def test_a_bias_repeated_over_rows_keeps_full_repeats():
     rows = view(UB, (64, 16))
     bias = view(UB, (64, 16), strides=(0, 1))
     assert vector_repeats(SOC, (rows, rows, bias)) == 8
+    wide = view(UB, (64, 16), dtype=DType.F32)
+    wide_bias = view(UB, (64, 16), dtype=DType.F32, strides=(0, 1))
+    assert vector_repeats(SOC, (wide, wide, wide_bias)) == 16
     per_row = view(UB, (64, 128), strides=(1, 0))
     assert vector_repeats(SOC, (view(UB, (64, 128)), view(UB, (64, 128)), per_row)) == 64
 

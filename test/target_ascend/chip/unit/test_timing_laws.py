@@ -114,6 +114,14 @@ def test_parts_that_several_groups_run():
     assert timing.block_cycles == (8, 8, 15, 15)
 
 
+def test_groups_share_what_they_read_in_common():
+    together = timed(load_ub(32768), block_dim=8)
+    parts = (Blocks(0, 1, (load_ub(32768), barrier())), Blocks(1, 8, (load_ub(32768),)))
+    apart = TimingEngine(SOC).launch(launch(8), kernel(*parts, block_dim=8))
+    assert apart.block_cycles == (together.kernel_cycles + 1, *(ISSUE + 50 + -(-65536 // 114),) * 7)
+    assert apart.ddr_bytes_read == together.ddr_bytes_read == 65536
+
+
 def test_more_blocks_than_cores_run_in_turns():
     timing = timed(mmad(16, 16, 16), block_dim=17)
     assert timing.kernel_cycles == 3 * 8
