@@ -48,8 +48,8 @@ class GmAccess:
     """A move to or from device memory, for all blocks of a group in step.
 
     `runs`: (offset, bytes) of what the group's blocks touch, from the first byte on, merged where they meet; `const`
-    and `terms` place that byte in the argument; `handled` and `payload` are per block (see `costs`). `movers`: blocks of all
-    groups that touch just this at this point of their program, so that what they share is fetched at their joint rate.
+    and `terms` place that byte in the argument; `handled` and `payload` are per block (see `costs`). `movers`:
+    blocks of all groups that make just this access, so that what they share is fetched at their joint rate.
     """
 
     argument: int
