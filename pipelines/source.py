@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, UnregisteredConstructException, VerifyException
 
@@ -70,12 +70,16 @@ def one_line(message: str) -> str:
     return "; ".join(line.strip() for line in message.strip().splitlines() if line.strip())
 
 
+_SHAPED_TYPE = re.compile(r'(?:tensor|memref)<(?:[^<>"]|<(?:[^<>"]|<[^<>"]*>)*>)*>')
+
+
 class _LocatedParser(Parser):
-    """Notes where each operator starts."""
+    """Notes where each operator starts, and parses each shaped type once: types are most of the text of a graph."""
 
     def __init__(self, context: Context, chunk: Chunk):
         super().__init__(context, chunk.text, chunk.file)
         self.chunk = chunk
+        self.types: dict[str, TypeAttribute] = {}
 
     @property
     def position(self) -> int:
@@ -87,6 +91,23 @@ class _LocatedParser(Parser):
         op = super().parse_operation()
         self.chunk.starts[op] = start
         return op
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        match = _SHAPED_TYPE.match(self.chunk.text, self.position)
+        if match is None:
+            return super().parse_optional_type()
+        if (known := self.types.get(match[0])) is not None:
+            self._resume_from(match.end())
+            return known
+        parsed = super().parse_optional_type()
+        # Only where the expression found the whole type (an affine map's arrow would end it early).
+        if (
+            parsed is not None
+            and self.position >= match.end()
+            and not self.chunk.text[match.end() : self.position].strip()
+        ):
+            self.types[match[0]] = parsed
+        return parsed
 
 
 def read_text(path: str) -> tuple[str, str]:

@@ -118,3 +118,17 @@ def test_empty_text_is_an_empty_module():
 
 def test_source_error_is_a_user_error():
     assert issubclass(SourceError, GraphEngineError)
+
+
+def test_types_are_parsed_once_and_right():
+    text = """
+!t = memref<4x4xf32, affine_map<(d0, d1) -> (d1, d0)>>
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<2x3xf32, #layout.nc1hwc0<c0 = 16, pad = zero>>,
+             %c: memref<4x4xf32, affine_map<(d0, d1) -> (d1, d0)>>, %d: memref<4x4xf32, affine_map<(d0, d1) -> (d1, d0)>>,
+             %e: tensor<2x3xf32>, %g: tensor<*xf32>, %h: !t) {
+  func.return
+}"""
+    (function,) = parse(make_context(), Chunk("t.mlir", text)).ops
+    a, b, c, d, e, g, h = function.regions[0].block.arg_types
+    assert a is e and a != b and c == d == h
+    assert str(b) == "tensor<2x3xf32, #layout.nc1hwc0<c0 = 16, pad = zero>>" and str(g) == "tensor<*xf32>"
