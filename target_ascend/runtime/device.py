@@ -31,7 +31,6 @@ from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
 if TYPE_CHECKING:
     from graph_engine.target_ascend.chip.checker import Finding
-
     from graph_engine.target_ascend.chip.memory import GlobalMemory
     from graph_engine.target_ascend.profile.profile import Profile
 
@@ -138,16 +137,20 @@ def _run_functional(
     from graph_engine.target_ascend.chip.functional import FunctionalEngine
 
     memory = bind_memory(program, point, inputs, real_bytes=real_bytes)
-    checker = None
+    checker = checks = None
     if check:
         from graph_engine.target_ascend.chip.checker import Checker
+        from graph_engine.target_ascend.runtime.checking import TaskChecks
 
-        checker = Checker(soc)
+        checker = Checker(soc, memory)
+        checks = TaskChecks(checker, point)
     engine = FunctionalEngine(soc, memory, real_bytes=real_bytes, checker=checker)
     for step in execution_order(point):
         task = step.task
         if progress is not None and isinstance(task, Launch | AicpuCall | Copy):
             progress(task.name)
+        if checks is not None:
+            checks.before(step)
         if isinstance(task, Launch):
             kernel = program.kernels[task.kernel]
             engine.launch(kernel, task.args, task.block_dim, task.name, task.source_nodes)
@@ -155,6 +158,8 @@ def _run_functional(
             run_aicpu(memory, task)
         elif isinstance(task, Copy):
             memory.write(task.target, memory.read(task.source, task.bytes).copy())
+        if checks is not None:
+            checks.after(step)
     outputs = [read_tensor(memory, tensor).copy() for tensor in point.outputs]
     return outputs, list(checker.findings) if checker is not None else []
 

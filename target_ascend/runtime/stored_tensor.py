@@ -43,6 +43,19 @@ def write_tensor(memory: GlobalMemory, tensor: TensorDesc, array: Array) -> None
     memory.write(tensor.location, np.ascontiguousarray(stored))
 
 
+def valid_lanes(tensor: TensorDesc) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+    """One flag a byte: whether the byte belongs to a logical element and not to padding. None: all do."""
+    count = int(np.prod(tensor.physical_shape)) * tensor.dtype.bytes
+    if int(np.prod(tensor.shape)) * tensor.dtype.bytes == tensor.bytes:
+        return None
+    stored = np.ones(tensor.shape, np.bool_)
+    if not _is_plain(tensor):
+        stored = _index_map(tensor).pack(stored)
+    lanes = np.zeros(tensor.bytes, np.bool_)
+    lanes[:count] = np.repeat(stored.reshape(-1), tensor.dtype.bytes)
+    return lanes
+
+
 def _is_plain(tensor: TensorDesc) -> bool:
     return tensor.format == "ND" or tensor.physical_shape == tensor.shape
 

@@ -254,3 +254,76 @@ def test_ge_run_of_an_om_imports_no_compiler(om: Path) -> None:
     assert json.loads((folder / "p.json").read_text())["soc"] == "Ascend310P3"
     assert json.loads((folder / "t.json").read_text())["traceEvents"]
     assert (folder / "p.csv").read_text().count("\n") == 3
+
+
+def findings(point: Program, **changes: Kernel) -> list[str]:
+    return [
+        str(f)
+        for f in run(replace(point, kernels=point.kernels | changes), [INPUT], mode="functional", check=True).findings
+    ]
+
+
+def test_checking_is_silent_on_a_sound_program_and_changes_nothing() -> None:
+    result = run(CHAIN, [INPUT], check=True)
+    assert result.findings == []
+    np.testing.assert_array_equal(result.outputs[0], expected(INPUT))
+
+
+def test_checking_finds_missing_flags() -> None:
+    found = findings(CHAIN, add=kernel("add", Opcode.VADD, synchronised=False))
+    assert any(text.startswith("pipe-race") and "from node" in text for text in found)
+
+
+def test_checking_finds_an_output_that_is_not_written() -> None:
+    whole = kernel("add", Opcode.VADD)
+    (blocks,) = whole.body
+    assert isinstance(blocks, Blocks)
+    found = findings(CHAIN, add=replace(whole, body=(Blocks(0, BLOCKS - 1, blocks.body),)))
+    assert any(text.startswith("invalid-lane") and "task add_0" in text for text in found)
+
+
+def test_checking_sees_stale_contents_of_a_buffer_as_undefined() -> None:
+    """The second writer of a workspace buffer leaves a part of it as the first left it."""
+    whole = kernel("part", Opcode.VADD)
+    (blocks,) = whole.body
+    assert isinstance(blocks, Blocks)
+    part = replace(whole, body=(Blocks(0, BLOCKS - 1, blocks.body),))
+    tasks = launch("add_0", "add", X, W, T), launch("part_0", "part", X, W, T), launch("mul_0", "mul", T, X, Y)
+    found = findings(program(tasks, kernels=(part,)))
+    assert any("task part_0" in text for text in found)
+    assert not any("task add_0" in text for text in found)
+
+
+def test_checking_finds_concurrent_tasks_on_one_buffer() -> None:
+    """Without the event both tasks use the workspace at the same time; with it they do not."""
+    first, second = launch("add_0", "add", X, W, T), launch("mul_0", "mul", T, X, Y)
+    assert findings(program((first, Record(0)), (Wait(0), second))) == []
+    found = findings(program((first,), (second,)))
+    assert any(text.startswith("task-race") and "add_0" in text for text in found)
+
+
+def test_checking_allows_an_output_in_place_of_an_input() -> None:
+    tasks = (
+        launch("add_0", "add", X, W, T),
+        launch("mul_0", "mul", T, X, T),
+        Copy("copy_0", T.location, Y.location, BYTES),
+    )
+    assert findings(program(tasks)) == []
+
+
+def test_ge_run_reports_findings_and_fails(om: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from graph_engine.tools.ge_run.main import main
+
+    assert main(["--model", str(om), "--check"]) == 0
+    assert "check: no findings" in capsys.readouterr().err
+    broken = replace(CHAIN, kernels=CHAIN.kernels | {"add": kernel("add", Opcode.VADD, synchronised=False)})
+    save(broken, om)
+    assert main(["--model", str(om), "--check"]) == 1
+    assert "check: pipe-race" in capsys.readouterr().err
+
+
+def test_ge_run_refuses_another_soc(om: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from graph_engine.tools.ge_run.main import main
+
+    assert main(["--model", str(om), "--soc-version", "Ascend310P1"]) == 1
+    assert "is compiled for Ascend310P3, not for --soc-version Ascend310P1" in capsys.readouterr().err
