@@ -1,7 +1,7 @@
 """Costs of single instructions against numbers counted by hand from the published formulas."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from models.hand_kernels import BUFFERS, L0A, L0C, L1, UB, X, affine, barrier, copy, kernel, mmad, vector, view
 
@@ -171,6 +171,7 @@ def test_a_move_on_the_wrong_pipe_is_refused():
         check_pipe(kernel(), copy(view(UB, 16), view(X, 16), Pipe.MTE3))
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 6)), min_size=1, max_size=4))
 def test_collapse_keeps_the_addresses(axes: list[tuple[int, int]]):
     sizes, strides = tuple(a for a, _ in axes), tuple(s for _, s in axes)

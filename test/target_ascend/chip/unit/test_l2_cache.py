@@ -1,6 +1,6 @@
 """The L2 of the timing model against a list of lines kept by hand."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.target_ascend.chip.l2 import PAGE_BYTES, L2Cache
@@ -47,6 +47,7 @@ def test_forgotten_pages_are_fetched_again():
     assert read(cache, 0, 512) == (1, 0)
 
 
+@settings(deadline=None)
 @given(
     st.integers(0, 1 << 20), st.lists(st.tuples(st.integers(0, 4000), st.integers(1, 200_000)), min_size=1, max_size=5)
 )
@@ -70,6 +71,7 @@ def test_footprint_names_every_line_once(address: int, steps: list[tuple[int, in
     assert found == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=60), st.integers(1, 8))
 def test_a_larger_cache_never_fetches_more(accesses: list[tuple[int, bool]], pages: int):
     def traffic(capacity: int) -> int:

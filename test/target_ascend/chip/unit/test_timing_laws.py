@@ -201,7 +201,7 @@ def scaled(soc: Soc, *, moves: int = 1, ddr: int = 1, l2: int = 1) -> Soc:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(kernels(), st.integers(1, 12), st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
 def test_time_never_falls_when_bandwidth_falls(body: tuple[Node, ...], block_dim: int, moves: int, ddr: int, l2: int):
     fast = timed(*body, block_dim=block_dim).cycles
@@ -209,20 +209,20 @@ def test_time_never_falls_when_bandwidth_falls(body: tuple[Node, ...], block_dim
     assert slow >= fast
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(kernels(), st.integers(1, 9), st.integers(2, 5))
 def test_time_never_falls_when_the_clock_falls(body: tuple[Node, ...], block_dim: int, factor: int):
     slower = replace(SOC, freq_mhz=replace(SOC.freq_mhz, cube=SOC.freq_mhz.cube / factor))
     assert timed(*body, block_dim=block_dim, soc=slower).us >= timed(*body, block_dim=block_dim).us
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(kernels(), kernels(), st.integers(1, 9))
 def test_time_never_falls_when_work_is_added(body: tuple[Node, ...], more: tuple[Node, ...], block_dim: int):
     assert timed(*body, *more, block_dim=block_dim).cycles >= timed(*body, block_dim=block_dim).cycles
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 2000), st.integers(0, 2000), st.integers(1, 300), st.integers(0, 300))
 def test_time_never_falls_when_sizes_grow(elements: int, extra: int, m: int, more: int):
     def both(elements: int, m: int) -> int:
@@ -231,7 +231,7 @@ def test_time_never_falls_when_sizes_grow(elements: int, extra: int, m: int, mor
     assert both(elements + extra, m + more) >= both(elements, m)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(kernels(), st.integers(0, 5))
 def test_a_larger_l2_or_deeper_queues_never_hurt(body: tuple[Node, ...], steps: int):
     base = replace(SOC, buffers={**SOC.buffers, "l2": 65536}, sync=replace(SOC.sync, queue_depth=1))
@@ -263,14 +263,14 @@ def roofline(work: Kernel, block_dim: int) -> float:
     return max(macs / 4096 / cores, vector_bytes / 256 / cores, moved / 114 / cores / 2, len(lines) * 512 / ddr_rate)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(kernels(), st.integers(1, 12))
 def test_never_below_the_roofline(body: tuple[Node, ...], block_dim: int):
     work = kernel(*body, block_dim=block_dim)
     assert TimingEngine(SOC).launch(launch(block_dim), work).kernel_cycles >= roofline(work, block_dim)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(kernels(), st.integers(1, 9))
 def test_never_below_the_busiest_engine_and_equal_every_time(body: tuple[Node, ...], block_dim: int):
     work = kernel(*body, block_dim=block_dim)
@@ -286,7 +286,7 @@ def test_never_below_the_busiest_engine_and_equal_every_time(body: tuple[Node, .
         assert sum(end - start for start, end in spans) * block_dim == first.engine_cycles[pipe]
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(kernels(), st.integers(1, 3))
 def test_steps_are_the_walk_of_the_kernel(body: tuple[Node, ...], block_dim: int):
     work = kernel(*body, block_dim=block_dim)

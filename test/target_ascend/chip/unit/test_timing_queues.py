@@ -3,7 +3,7 @@
 from collections import deque
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.target_ascend.chip.steps import BARRIER_ALL, SET, WAIT, WORK, Step
@@ -85,6 +85,7 @@ def programs(draw: st.DrawFn) -> list[Step]:
     return steps
 
 
+@settings(deadline=None)
 @given(programs(), st.integers(1, 4))
 def test_equals_the_cycle_by_cycle_machine(steps: list[Step], depth: int):
     assert run_queues(steps, (), 300, depth) == step_by_cycle(steps, depth)
