@@ -152,18 +152,21 @@ def on_plain_tensors(op: Operation) -> list[Operation]:
             op.operands[i] = unpack.y
             conversions.append(unpack)
     plain = [with_encoding(cast(Tensor, r.type), None) for r in op.results]
-    fresh = op.clone_without_regions()
+    fresh = type(op).create(
+        operands=list(op.operands),
+        result_types=plain,
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
     block.insert_op_before(fresh, op)
     fresh.location = op.location
     finals: list[SSAValue] = []
-    for result, ty in zip(fresh.results, plain, strict=True):
-        wanted = result.type
-        result._type = ty  # pyright: ignore[reportAttributeAccessIssue]
-        if wanted == ty:
-            finals.append(result)
+    for old, new in zip(op.results, fresh.results, strict=True):
+        if old.type == new.type:
+            finals.append(new)
             continue
-        pack = TransDataOp(result, cast(Tensor, wanted))
-        block.insert_op_after(pack, fresh)
+        pack = TransDataOp(new, cast(Tensor, old.type))
+        block.insert_op_before(pack, op)
         finals.append(pack.y)
         conversions.append(pack)
     for conversion in conversions:
@@ -181,7 +184,7 @@ class LowerToKernels(GePass):
     soc: str = field(default="Ascend310P3", metadata={"help": "chip that the kernels are built for"})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lowering = _Lowering(op, load_soc(self.soc), RewriteContext(op))
+        lowering = _Lowering(op, load_soc(self.soc), RewriteContext.current())
         for func in list(op.ops):
             if isinstance(func, FuncOp):
                 for operator in list(func.body.block.ops):

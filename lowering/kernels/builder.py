@@ -6,7 +6,7 @@ in elements. `tiles` peels the tail: it yields the full tiles inside a loop, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -87,7 +87,7 @@ class KernelBuilder:
         self._block: Block = self.kernel.body.block
 
     @contextmanager
-    def _inside(self, block: Block) -> Iterator[None]:
+    def _inside(self, block: Block) -> Generator[None]:
         outer, self._block = self._block, block
         try:
             yield
@@ -95,7 +95,7 @@ class KernelBuilder:
             self._block = outer
 
     @contextmanager
-    def blocks(self, lo: int, hi: int) -> Iterator[Expr]:
+    def blocks(self, lo: int, hi: int) -> Generator[Expr]:
         """The body of the blocks lo <= index < hi; yields the block index."""
         op = BlocksOp(lo, hi)
         self._block.add_op(op)
@@ -105,7 +105,7 @@ class KernelBuilder:
             yield Expr.of(counter)
 
     @contextmanager
-    def loop(self, trip: int, name: str = "i") -> Iterator[Expr]:
+    def loop(self, trip: int, name: str = "i") -> Generator[Expr]:
         """A counted loop; yields its counter. A single trip needs no loop and yields 0."""
         if trip == 1:
             yield Expr()

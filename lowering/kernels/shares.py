@@ -16,9 +16,15 @@ class Share:
     steps: tuple[int, ...]
 
 
-def deal(extents: Sequence[int], cores: int) -> Iterator[Share]:
-    """Deals `extents[i]` units of each part in contiguous equal shares; blocks of equal sizes come together."""
-    steps = tuple(max(1, -(-extent // cores)) for extent in extents)
+def deal(extents: Sequence[int], cores: int, granules: Sequence[int] | None = None) -> Iterator[Share]:
+    """Deals `extents[i]` units of each part in contiguous equal shares; blocks of equal sizes come together.
+
+    A share is a multiple of `granules[i]` units, but for the last one.
+    """
+    granules = [1] * len(extents) if granules is None else granules
+    steps = tuple(
+        max(1, -(-extent // (cores * granule))) * granule for extent, granule in zip(extents, granules, strict=True)
+    )
     used = max(-(-extent // step) for extent, step in zip(extents, steps, strict=True))
 
     def sizes(block: int) -> tuple[int, ...]:
@@ -31,6 +37,6 @@ def deal(extents: Sequence[int], cores: int) -> Iterator[Share]:
             lo = block
 
 
-def block_dim(extents: Sequence[int], cores: int) -> int:
+def block_dim(extents: Sequence[int], cores: int, granules: Sequence[int] | None = None) -> int:
     """How many blocks `deal` uses."""
-    return max(share.hi for share in deal(extents, cores))
+    return max(share.hi for share in deal(extents, cores, granules))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graph_engine.lowering.selection.movement import MOVEMENT_OPERATORS, select_movement
 from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice
 from graph_engine.lowering.selection.cube import select_cube
+from graph_engine.lowering.selection.movement import MOVEMENT_OPERATORS, select_movement
 from graph_engine.lowering.selection.vector import VECTOR_OPERATORS, select_vector
 
 SELECTORS: dict[str, Callable[[Operation], Choice]] = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
 from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.encode_kernel import encode_kernel

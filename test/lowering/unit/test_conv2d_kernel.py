@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness.kernels import SOC, compile_kernel, run_kernel
+
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.vector_steps import Step
-from harness.kernels import SOC, compile_kernel, run_kernel
 
 CASES = {
     # name: (batch, cin, h, w, cout, kernel, strides, dilations, pads, bias)

@@ -46,7 +46,14 @@ def step_by_cycle(steps: list[Step], depth: int) -> list[int]:
                 elif not pipe and kind == WAIT and flags.get(flag):
                     ends[held], scalar_until, held, moved = now, now, None, True
                     flags[flag] -= 1
-                elif not pipe and kind == BARRIER_ALL and not running and not any(waiting.values()) or not pipe and kind == WORK:
+                elif (
+                    not pipe
+                    and kind == BARRIER_ALL
+                    and not running
+                    and not any(waiting.values())
+                    or not pipe
+                    and kind == WORK
+                ):
                     ends[held], scalar_until, held, moved = now + cycles, now + cycles, None, True
             for pipe, queue in waiting.items():
                 if queue and pipe not in running:

@@ -1,0 +1,233 @@
+"""Data movement between two strided forms of a tensor: TransData, transpose, concat, slice, pad, cast.
+
+A kernel is a list of parts; a part copies a box of elements whose two sides are strided, converting the element
+type on the way and filling what the source does not have. Where the innermost axis is the same on both sides the
+DMA moves runs of it; otherwise a tile turns around in UB in 16 x 16 blocks (vnchwconv):
+
+    GM (q rows of p) -> UB -> [convert] -> [transpose] -> UB -> GM (p rows of q)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.shares import block_dim, deal
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One axis of a part: `read` elements come from the source, `write` >= `read` are written; element strides."""
+
+    read: int
+    write: int
+    src: int
+    dst: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box copied from argument `source` (None: only filled) at `src_offset` to the result at `dst_offset`."""
+
+    source: int | None
+    src_offset: int
+    dst_offset: int
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A movement kernel: argument shapes and types, result shape and type, parts, value of what is filled."""
+
+    sources: tuple[tuple[tuple[int, ...], DType], ...]
+    shape: tuple[int, ...]
+    dtype: DType
+    parts: tuple[Part, ...]
+    fill: float = 0.0
+
+
+def normalise(dims: Sequence[Dim]) -> tuple[Dim, ...]:
+    """Axes of the box, outermost first by the result's stride, neighbours merged where both sides allow it."""
+    kept = sorted((d for d in dims if d.write > 1), key=lambda d: (-d.dst, -d.src))
+    merged: list[Dim] = []
+    for dim in kept:
+        if merged:
+            last = merged[-1]
+            whole = dim.read == dim.write
+            if whole and last.src == dim.src * dim.read and last.dst == dim.dst * dim.write:
+                merged[-1] = Dim(last.read * dim.read, last.write * dim.write, dim.src, dim.dst)
+                continue
+        merged.append(dim)
+    return tuple(merged) or (Dim(dims[0].read if dims else 1, 1, 1, 1),)
+
+
+def build_movement(name: str, movement: Movement, soc: Soc) -> KernelOp:
+    """The kernel; its arguments are the sources, then the result. Raises NoKernel where a tile does not fit."""
+    args = [Arg(f"x{i}", shape, dtype, "r") for i, (shape, dtype) in enumerate(movement.sources)]
+    plans = [_plan(part, movement, soc) for part in movement.parts]
+    extents = [plan.dims[plan.dealt].write for plan in plans]
+    granules = [plan.granule for plan in plans]
+    kb = KernelBuilder(
+        name, [*args, Arg("y", movement.shape, movement.dtype, "w")], block_dim(extents, soc.cores.aic, granules)
+    )
+    for share in deal(extents, soc.cores.aic, granules):
+        with kb.blocks(share.lo, share.hi) as blk:
+            for plan, size, step in zip(plans, share.sizes, share.steps, strict=True):
+                if size:
+                    at = blk * step if share.hi - share.lo > 1 else Expr(share.lo * step)
+                    _Writer(kb, movement, plan).axes(0, Expr(), Expr(), at, size)
+    return kb.kernel
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a part is tiled: `dims` outermost first; axes before `split` are looped, axis `split` is cut into tiles
+    of `tile`, axes behind it are whole. `p`, `q`: the axes contiguous in the source and in the result. `dealt`:
+    the axis that is dealt to the cores, in multiples of `granule` elements."""
+
+    part: Part
+    dims: tuple[Dim, ...]
+    split: int
+    tile: int
+    turned: bool
+    dealt: int
+    granule: int
+
+
+def _round16(n: int) -> int:
+    return -(-n // 16) * 16
+
+
+def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
+    dims = normalise(part.dims)
+    source = movement.dtype if part.source is None else movement.sources[part.source][1]
+    wide = movement.dtype.bytes + source.bytes
+    inner = dims[-1]
+    turned = part.source is not None and inner.src != 1 and any(d.src == 1 for d in dims[:-1])
+    if turned:
+        # The axis contiguous in the source goes next to the innermost one of the result.
+        p = next(i for i, d in enumerate(dims) if d.src == 1)
+        dims = (*dims[:p], *dims[p + 1 : -1], dims[p], inner)
+        if 2 not in (movement.dtype.bytes, source.bytes):
+            raise NoKernel("the transposing move works on 16-bit elements")
+        wide += 2
+    budget = soc.buffers["ub"] // (2 * wide)
+    core = 2 if turned else 1
+    sizes = [d.write for d in dims]
+    rounded = [*sizes[:-2], _round16(sizes[-2]), _round16(sizes[-1])] if turned else sizes
+    split = len(dims) - 1
+    whole = 1
+    for i in range(len(dims) - 1, -1, -1):
+        split = i
+        if whole * rounded[i] > budget:
+            break
+        whole *= rounded[i]
+    if prod(rounded[split + 1 :]) > budget:
+        raise NoKernel("one tile of the move does not fit the unified buffer")
+    tile = max(1, min(sizes[split], budget // prod(rounded[split + 1 :])))
+    if turned and split >= len(dims) - core and tile < sizes[split]:
+        tile = tile // 16 * 16
+        if not tile:
+            raise NoKernel("one tile of the move does not fit the unified buffer")
+    if dims[split].read != dims[split].write and tile < sizes[split]:
+        raise NoKernel("a filled axis has to be cut")
+    looped = [i for i in range(split) if dims[i].read == dims[i].write]
+    cores = soc.cores.aic
+    dealt = max([*looped, split], key=lambda i: min(cores, sizes[i] if i < split else -(-sizes[i] // tile)))
+    granule = 1
+    if dealt == split and dims[split].read != dims[split].write:
+        granule = sizes[split]
+    elif dealt == split and split >= len(dims) - core:
+        granule = min(sizes[split], 16)
+    if any(dims[i].read != dims[i].write for i in range(split)):
+        raise NoKernel("a filled axis has to be looped over")
+    return _Plan(part, dims, split, tile, turned, dealt, granule)
+
+
+@dataclass
+class _Writer:
+    """Writes one part."""
+
+    kb: KernelBuilder
+    movement: Movement
+    plan: _Plan
+
+    def axes(self, axis: int, src: Expr, dst: Expr, start: Expr, count: int) -> None:
+        """Loops over the axes before `split`, then the tiles of `split`; of the dealt axis start..start+count."""
+        kb, plan = self.kb, self.plan
+        dim = plan.dims[axis]
+        own = axis == plan.dealt
+        begin, extent = (start, count) if own else (Expr(), dim.write)
+        if axis < plan.split:
+            with kb.loop(extent, "i") as i:
+                at = begin + i
+                self.axes(axis + 1, src + at * dim.src, dst + at * dim.dst, start, count)
+            return
+        for t, size in kb.tiles(extent, plan.tile, "t"):
+            at = begin + t
+            cut = size < dim.write
+            tile = (replace(dim, read=size if cut else dim.read, write=size), *plan.dims[axis + 1 :])
+            self.tile(tile, src + at * dim.src, dst + at * dim.dst)
+
+    def tile(self, dims: tuple[Dim, ...], src: Expr, dst: Expr) -> None:
+        """One tile: load, fill, convert, turn, store."""
+        kb, movement, part = self.kb, self.movement, self.plan.part
+        slot = f"p{movement.parts.index(part)}"
+        reads, writes = tuple(d.read for d in dims), tuple(d.write for d in dims)
+        result = kb.args[-1]
+        out = kb.view(result, dst + part.dst_offset, writes, tuple(d.dst for d in dims))
+        if part.source is None:
+            ub = kb.alloc(f"{slot}_fill", Space.UB, writes, movement.dtype)
+            kb.vec("dup", kb.view(ub), imm=movement.fill)
+            kb.copy(out, kb.view(ub))
+            return
+        source = kb.args[part.source]
+        if self.plan.turned:
+            self.turn(slot, source, dims, src, out)
+            return
+        ub = kb.alloc(f"{slot}_in", Space.UB, writes, source.dtype)
+        if reads != writes:
+            kb.vec("dup", kb.view(ub), imm=movement.fill)
+        loaded = kb.view(source, src + part.src_offset, reads, tuple(d.src for d in dims))
+        kb.copy(kb.view(ub, 0, reads), loaded)
+        kb.copy(out, kb.view(self.converted(slot, ub), 0, writes))
+
+    def turn(self, slot: str, source: Buf, dims: tuple[Dim, ...], src: Expr, out: SSAValue) -> None:
+        """A tile whose last two axes change places on the way."""
+        kb, movement, part = self.kb, self.movement, self.plan.part
+        if len(dims) == 1:  # only the innermost axis of the result is left: a row of one
+            dims = (Dim(1, 1, 1, 1), *dims)
+        *outer, p, q = dims
+        lead = tuple(d.write for d in outer)
+        rows, columns = _round16(q.write), _round16(p.write)
+        ub = kb.alloc(f"{slot}_in", Space.UB, (*lead, rows, columns), source.dtype)
+        if any(d.read != d.write for d in dims):
+            kb.vec("dup", kb.view(ub), imm=movement.fill)
+        reads = (*(d.read for d in outer), q.read, p.read)
+        strides = (*(d.src for d in outer), q.src, p.src)
+        loaded = kb.view(source, src + part.src_offset, reads, strides)
+        kb.copy(kb.view(ub, 0, reads, ub.strides), loaded)
+        # Turned while it has 16 bits: converted before or after.
+        ready = self.converted(slot, ub) if ub.dtype.bytes != 2 else ub
+        turned = kb.alloc(f"{slot}_turned", Space.UB, (*lead, columns, rows), ready.dtype)
+        kb.vec("transpose", kb.view(turned), kb.view(ready))
+        final = self.converted(slot, turned)
+        writes = (*lead, p.write, q.write)
+        kb.copy(out, kb.view(final, 0, writes, final.strides))
+
+    def converted(self, slot: str, ub: Buf) -> Buf:
+        """The tile in the result's element type."""
+        if ub.dtype is self.movement.dtype:
+            return ub
+        other = self.kb.alloc(f"{slot}_conv", Space.UB, ub.shape, self.movement.dtype)
+        self.kb.vec("conv", self.kb.view(other), self.kb.view(ub))
+        return other

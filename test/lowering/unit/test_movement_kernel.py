@@ -1,0 +1,106 @@
+"""Movement kernels on the chip against numpy: every pair of formats, permutations, concat, slice, pad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from harness.operators import run_operator, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph_engine.dialects.ge.interning import element_type, tensor_type
+from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
+from graph_engine.dialects.layout import TransDataOp, fractal_nz, fractal_z_kn, nc1hwc0, with_encoding
+
+F16, F32 = element_type("f16"), element_type("f32")
+
+
+def numbers(shape: tuple[int, ...], dtype: Any = np.float16) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(3).integers(-500, 500, shape).astype(dtype)
+
+
+def ty(shape: tuple[int, ...], element: Any = F16, encoding: Any = None) -> Any:
+    return with_encoding(tensor_type(shape, element), encoding)
+
+
+def convert(shape: tuple[int, ...], source: Any, target: Any, elements: tuple[Any, Any] = (F16, F16)) -> None:
+    x = numbers(shape, np.float16 if elements[0] == F16 else np.float32)
+    op = TransDataOp(value(ty(shape, elements[0], source)), ty(shape, elements[1], target))
+    got = run_operator(op, [x])
+    assert got.dtype == (np.float16 if elements[1] == F16 else np.float32)
+    np.testing.assert_array_equal(got, x)
+    stored = run_operator.stored  # type: ignore[attr-defined]
+    assert np.abs(stored.astype(float)).sum() == np.abs(x.astype(float)).sum(), "padding lanes must be zero"
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 224, 224), (2, 16, 7, 5), (1, 40, 3, 3), (3, 64, 1, 1), (1, 17, 33, 2)])
+@pytest.mark.parametrize("elements", [(F16, F16), (F32, F16)], ids=["f16", "f32-f16"])
+def test_to_nc1hwc0(shape: tuple[int, ...], elements: tuple[Any, Any]) -> None:
+    convert(shape, None, nc1hwc0(), elements)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 30, 31), (2, 16, 7, 5), (1, 40, 3, 3), (3, 64, 1, 1), (1, 1000, 1, 1)])
+@pytest.mark.parametrize("elements", [(F16, F16), (F16, F32)], ids=["f16", "f16-f32"])
+def test_from_nc1hwc0(shape: tuple[int, ...], elements: tuple[Any, Any]) -> None:
+    convert(shape, nc1hwc0(), None, elements)
+
+
+@pytest.mark.parametrize("shape", [(1, 1000), (20, 33), (16, 16), (5, 3), (2, 7, 40)])
+def test_fractal_nz_both_ways(shape: tuple[int, ...]) -> None:
+    convert(shape, None, fractal_nz())
+    convert(shape, fractal_nz(), None)
+    convert(shape, fractal_nz(), None, (F16, F32))
+
+
+def test_matrix_formats() -> None:
+    convert((4, 100), nc1hwc0(), fractal_nz())
+    convert((30, 50), None, fractal_z_kn())
+
+
+@given(st.permutations(range(4)), st.lists(st.integers(1, 20), min_size=4, max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_transpose(perm: list[int], shape: list[int]) -> None:
+    x = numbers(tuple(shape))
+    op = TransposeOp(value(ty(tuple(shape))), perm=perm)
+    np.testing.assert_array_equal(run_operator(op, [x]), x.transpose(perm))
+
+
+def test_channel_shuffle() -> None:
+    x = numbers((1, 4, 34, 28, 28))
+    op = TransposeOp(value(ty(x.shape)), perm=[0, 2, 1, 3, 4])
+    np.testing.assert_array_equal(run_operator(op, [x]), x.transpose(0, 2, 1, 3, 4))
+
+
+@pytest.mark.parametrize("encoding", [None, nc1hwc0()], ids=["nd", "nc1hwc0"])
+@pytest.mark.parametrize("channels", [(16, 32, 16), (64, 5), (32, 17)])
+def test_concat_channels(encoding: Any, channels: tuple[int, ...]) -> None:
+    parts = [numbers((2, c, 5, 6)) for c in channels]
+    op = ConcatOp([value(ty(p.shape, F16, encoding)) for p in parts], axis=1,
+                  result_type=ty((2, sum(channels), 5, 6), F16, encoding))  # fmt: skip
+    np.testing.assert_array_equal(run_operator(op, parts), np.concatenate(parts, 1))
+
+
+@pytest.mark.parametrize("axis", [0, 2, 3])
+def test_concat_other_axes(axis: int) -> None:
+    parts = [numbers((2, 18, 4, 3)), numbers((2, 18, 4, 3))]
+    shape = list(parts[0].shape)
+    shape[axis] *= 2
+    for encoding in (None, nc1hwc0()):
+        op = ConcatOp([value(ty(p.shape, F16, encoding)) for p in parts], axis=axis,
+                      result_type=ty(tuple(shape), F16, encoding))  # fmt: skip
+        np.testing.assert_array_equal(run_operator(op, parts), np.concatenate(parts, axis))
+
+
+@pytest.mark.parametrize("encoding", [None, nc1hwc0()], ids=["nd", "nc1hwc0"])
+def test_pad_and_slice(encoding: Any) -> None:
+    x = numbers((2, 20, 7, 9))
+    pads = [0, 0, 1, 2, 0, 0, 3, 0]
+    op = PadOp(value(ty(x.shape, F16, encoding)), pads=pads, value=2.5,
+               result_type=ty((2, 20, 11, 11), F16, encoding))  # fmt: skip
+    want = np.pad(x, ((0, 0), (0, 0), (1, 3), (2, 0)), constant_values=2.5)
+    np.testing.assert_array_equal(run_operator(op, [x]), want)
+    op2 = SliceOp(value(ty(x.shape, F16, encoding)), starts=[1, -8], ends=[100, -1], axes=[2, 3], steps=[2, 3],
+                  result_type=ty((2, 20, 3, 3), F16, encoding))  # fmt: skip
+    np.testing.assert_array_equal(run_operator(op2, [x]), x[:, :, 1::2, -8:-1:3])
