@@ -46,14 +46,7 @@ def step_by_cycle(steps: list[Step], depth: int) -> list[int]:
                 elif not pipe and kind == WAIT and flags.get(flag):
                     ends[held], scalar_until, held, moved = now, now, None, True
                     flags[flag] -= 1
-                elif (
-                    not pipe
-                    and kind == BARRIER_ALL
-                    and not running
-                    and not any(waiting.values())
-                    or not pipe
-                    and kind == WORK
-                ):
+                elif not pipe and (kind == WORK or (kind == BARRIER_ALL and not running and not any(waiting.values()))):
                     ends[held], scalar_until, held, moved = now + cycles, now + cycles, None, True
             for pipe, queue in waiting.items():
                 if queue and pipe not in running:
@@ -71,7 +64,7 @@ def step_by_cycle(steps: list[Step], depth: int) -> list[int]:
 
 @st.composite
 def programs(draw: st.DrawFn) -> list[Step]:
-    """Random work, barriers and flags; a wait only where its set lies before it."""
+    """Random work, barriers and flags; a wait only where its set lies before it, a flag set by one pipe only."""
     steps: list[Step] = []
     pending: list[tuple[int, int]] = []
     for _ in range(draw(st.integers(1, 40))):
@@ -80,10 +73,10 @@ def programs(draw: st.DrawFn) -> list[Step]:
         if choice < 6:
             steps.append((WORK, pipe, draw(st.integers(1, 9)), 0))
         elif choice < 8:
-            flag = pipe * 10 + draw(st.integers(0, 1))
-            target = draw(st.integers(0, 4))
-            steps.append((SET, draw(st.integers(0, 4)), 1, flag * 5 + target))
-            pending.append((flag * 5 + target, target))
+            source, target = draw(st.integers(0, 4)), draw(st.integers(0, 4))
+            flag = (source * 5 + target) * 2 + draw(st.integers(0, 1))
+            steps.append((SET, source, 1, flag))
+            pending.append((flag, target))
         elif pending:
             flag, target = pending.pop(draw(st.integers(0, len(pending) - 1)))
             steps.append((WAIT, target, 1, flag))
