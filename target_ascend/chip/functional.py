@@ -45,7 +45,7 @@ class Observer(Protocol):
     def begin_block(self, block: int) -> None: ...
     def end_block(self) -> None: ...
     def end_launch(self) -> None: ...
-    def wrap(self, site: Site, number: int) -> Step | None: ...
+    def wrap(self, site: Site) -> Step | None: ...
 
 
 def build_step(site: Site) -> Step | None:
@@ -155,12 +155,10 @@ class FunctionalEngine:
         return CompiledKernel(kernel, ranges, depth)
 
     def _instruction(self, kernel: Kernel, instr: Instr, number: int) -> Step | None:
-        site = Site(
-            self.core, kernel.buffers, instr, f"{kernel.name}: instruction {number} ({SPECS[instr.opcode].mnemonic})"
-        )
+        site = Site(self.core, kernel.buffers, instr, kernel.name, number)
         if self.checker is None:
             return build_step(site)
-        return self.checker.wrap(site, number)
+        return self.checker.wrap(site)
 
 
 def _sequence(steps: list[Step]) -> Step:

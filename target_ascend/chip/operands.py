@@ -16,7 +16,7 @@ import numpy.typing as npt
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.memory import BYTES_ONLY, LANES_ONLY, MatrixMemory, Memory
 from graph_engine.target_ascend.chip.rounding import half_from_lanes, lanes_from_half
-from graph_engine.target_ascend.isa.model import Affine, Buffer, DType, Instr, Operand, Rotate, Space
+from graph_engine.target_ascend.isa.model import SPECS, Affine, Buffer, DType, Instr, Operand, Rotate, Space
 
 Array: TypeAlias = npt.NDArray[Any]
 Counters: TypeAlias = list[int]
@@ -25,6 +25,10 @@ Reader: TypeAlias = Callable[[Counters], Array]
 Locator: TypeAlias = Callable[[Counters], int]
 
 CUBE_SPACES = (Space.L0A, Space.L0B, Space.L0C)
+
+
+class OutOfRange(GraphEngineError):
+    """An operand reaches outside the memory that it lies in."""
 
 
 @dataclass(slots=True)
@@ -66,7 +70,13 @@ class Site:
     core: Core
     buffers: tuple[Buffer, ...]
     instr: Instr
-    name: str
+    kernel: str
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Kernel, number in program text, mnemonic."""
+        return f"{self.kernel}: instruction {self.number} ({SPECS[self.instr.opcode].mnemonic})"
 
     def fail(self, message: str) -> GraphEngineError:
         """The error to raise for this instruction."""
@@ -171,8 +181,8 @@ class _Views:
             view = np.ndarray(self.sizes, self.dtype, plane, offset * self.scale, self.byte_strides)
         except (TypeError, ValueError):
             low, high = offset + self.low, offset + self.high
-            raise self.site.fail(
-                f"bytes {low} to {high} are outside the {memory.size} bytes of {memory.name}"
+            raise OutOfRange(
+                f"{self.site.name}: bytes {low} to {high} are outside the {memory.size} bytes of {memory.name}"
             ) from None
         return view, (offset + self.low) // 32, (offset + self.high + 31) // 32
 
