@@ -29,7 +29,7 @@ def evaluate_op(op: Operation, inputs: Sequence[Array]) -> list[Array]:
     """The results of one operator on logical arrays. Raises GraphEngineError if it has no reference."""
     match op:
         case ConstantOp():
-            return [logical_value(op.value)]
+            return [logical_value(op.value, op.result.type)]
         case FusedOp():
             return evaluate_block(op.block, inputs)
         case GeOp():

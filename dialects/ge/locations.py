@@ -6,6 +6,7 @@ metadata of a fused location. What replaces several nodes carries `loc(fused[...
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
@@ -25,12 +26,21 @@ from xdsl.ir import Attribute
 from graph_engine.target_ascend.om.program import SourceNode
 
 _SEPARATOR = ", "
+_ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+
+
+def _name_loc(name: str, child: Attribute) -> NameLoc:
+    """xDSL cannot read its own text of names beyond ASCII, so these are kept escaped as in Python."""
+    return NameLoc(StringAttr(name.encode("ascii", "backslashreplace").decode()), child)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[0][2:], 16)), text)
 
 
 def node_location(name: str, op_type: str, outputs: Sequence[str]) -> NameLoc:
     """The location of the ONNX node called `name`."""
-    result = NameLoc(StringAttr(_SEPARATOR.join(outputs)), NoneAttr())
-    return NameLoc(StringAttr(name), NameLoc(StringAttr(op_type), result))
+    return _name_loc(name, _name_loc(op_type, _name_loc(_SEPARATOR.join(outputs), NoneAttr())))
 
 
 def _parts(location: Attribute) -> Iterator[LocationAttr]:
@@ -51,7 +61,7 @@ def fuse(*locations: Attribute) -> LocationAttr:
 
 def _name_and_child(location: Attribute) -> tuple[str, Attribute]:
     if isinstance(location, NameLoc):
-        return location.desc.data, location.location
+        return _unescaped(location.desc.data), location.location
     return "", NoneAttr()
 
 

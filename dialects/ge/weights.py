@@ -97,7 +97,8 @@ class WeightAttr(Data[WeightRef]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> WeightRef:
         with parser.in_angle_brackets():
-            name = parser.parse_str_literal()
+            raw = parser.parse_optional_bytes_literal()  # xDSL lexes a string with escaped UTF-8 as bytes
+            name = parser.parse_str_literal() if raw is None else raw.decode()
             parser.parse_punctuation(",")
             parser.parse_keyword("sha256")
             parser.parse_punctuation("=")
@@ -243,10 +244,10 @@ def materialize(attribute: Attribute, type: Tensor | None = None) -> Array:
     raise GraphEngineError(f"{_title(attribute)} is {held}, not {type}")
 
 
-def logical_value(attribute: Attribute) -> Array:
-    """The numbers of a constant in its logical shape, unpacked if its type is encoded."""
-    held = attribute_type(attribute)
-    array = materialize(attribute)
+def logical_value(attribute: Attribute, type: Tensor | None = None) -> Array:
+    """The numbers of a constant (of `type`, if given) in its logical shape, unpacked if its type is encoded."""
+    held = type or attribute_type(attribute)
+    array = materialize(attribute, held)
     if held.encoding == NO_ENCODING:
         return array
     from graph_engine.dialects import layout
