@@ -1,0 +1,90 @@
+// RUN: ge-opt --no-locations --eliminate-transdata --split-input-file %s | FileCheck %s
+
+// CHECK-LABEL: func.func @inverse
+func.func @inverse(%x: tensor<1x8x4x4xf16, #layout.nc1hwc0>) -> tensor<1x8x4x4xf16, #layout.nc1hwc0> {
+  // CHECK-NEXT: return %x
+  %0 = layout.transdata %x : tensor<1x8x4x4xf16, #layout.nc1hwc0> -> tensor<1x8x4x4xf16>
+  %1 = layout.transdata %0 : tensor<1x8x4x4xf16> -> tensor<1x8x4x4xf16, #layout.nc1hwc0>
+  return %1 : tensor<1x8x4x4xf16, #layout.nc1hwc0>
+}
+
+// -----
+
+// Not inverse: the padding comes back as zeros. One task does both.
+// CHECK-LABEL: func.func @masked
+func.func @masked(%x: tensor<1x8x4x4xf16, #layout.nc1hwc0<pad = undef>>) -> tensor<1x8x4x4xf16, #layout.nc1hwc0> {
+  // CHECK-NEXT: layout.transdata %x : tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = undef>> -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: return
+  %0 = layout.transdata %x : tensor<1x8x4x4xf16, #layout.nc1hwc0<pad = undef>> -> tensor<1x8x4x4xf16>
+  %1 = layout.transdata %0 : tensor<1x8x4x4xf16> -> tensor<1x8x4x4xf16, #layout.nc1hwc0>
+  return %1 : tensor<1x8x4x4xf16, #layout.nc1hwc0>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @shared
+func.func @shared(%x: tensor<1x8x4x4xf16>) -> (tensor<1x8x4x4xf16, #layout.nc1hwc0>, tensor<1x8x4x4xf16, #layout.nc1hwc0>) {
+  // CHECK-NEXT: %[[T:.*]] = layout.transdata %x
+  // CHECK-NEXT: return %[[T]], %[[T]]
+  %0 = layout.transdata %x : tensor<1x8x4x4xf16> -> tensor<1x8x4x4xf16, #layout.nc1hwc0>
+  %1 = layout.transdata %x : tensor<1x8x4x4xf16> -> tensor<1x8x4x4xf16, #layout.nc1hwc0>
+  return %0, %1 : tensor<1x8x4x4xf16, #layout.nc1hwc0>, tensor<1x8x4x4xf16, #layout.nc1hwc0>
+}
+
+// -----
+
+// One pixel without padded channels lies in memory as the row of a matrix: no conversion before the classifier's own.
+// CHECK-LABEL: func.func @classifier
+func.func @classifier(%x: tensor<4x32x1x1xf16, #layout.nc1hwc0>) -> tensor<4x32xf16, #layout.fractal_nz> {
+  // CHECK-NEXT: %[[V:.*]] = ge.reshape %x {shape = [4, 32]} : (tensor<4x32x1x1xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>) -> tensor<4x32xf16>
+  // CHECK-NEXT: layout.transdata %[[V]] : tensor<4x32xf16> -> tensor<4x32xf16, #layout.fractal_nz<c0 = 16, pad = zero>>
+  // CHECK-NEXT: return
+  %0 = layout.transdata %x : tensor<4x32x1x1xf16, #layout.nc1hwc0> -> tensor<4x32x1x1xf16>
+  %1 = ge.reshape %0 {shape = [4, 32]} : (tensor<4x32x1x1xf16>) -> tensor<4x32xf16>
+  %2 = layout.transdata %1 : tensor<4x32xf16> -> tensor<4x32xf16, #layout.fractal_nz>
+  return %2 : tensor<4x32xf16, #layout.fractal_nz>
+}
+
+// -----
+
+// With padded channels the reshape moves in front and one conversion remains.
+// CHECK-LABEL: func.func @padded_classifier
+func.func @padded_classifier(%x: tensor<4x30x1x1xf16, #layout.nc1hwc0>) -> tensor<4x30xf16, #layout.fractal_nz> {
+  // CHECK-NEXT: %[[V:.*]] = ge.reshape %x {{.*}} -> tensor<4x30xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: layout.transdata %[[V]] : {{.*}} -> tensor<4x30xf16, #layout.fractal_nz<c0 = 16, pad = zero>>
+  // CHECK-NEXT: return
+  %0 = layout.transdata %x : tensor<4x30x1x1xf16, #layout.nc1hwc0> -> tensor<4x30x1x1xf16>
+  %1 = ge.reshape %0 {shape = [4, 30]} : (tensor<4x30x1x1xf16>) -> tensor<4x30xf16>
+  %2 = layout.transdata %1 : tensor<4x30xf16> -> tensor<4x30xf16, #layout.fractal_nz>
+  return %2 : tensor<4x30xf16, #layout.fractal_nz>
+}
+
+// -----
+
+// More than one pixel: channels and pixels are interleaved, all conversions stay.
+// CHECK-LABEL: func.func @pixels
+func.func @pixels(%x: tensor<4x32x2x1xf16, #layout.nc1hwc0>) -> tensor<4x64xf16, #layout.fractal_nz> {
+  // CHECK-NEXT: layout.transdata
+  // CHECK-NEXT: ge.reshape
+  // CHECK-NEXT: layout.transdata
+  %0 = layout.transdata %x : tensor<4x32x2x1xf16, #layout.nc1hwc0> -> tensor<4x32x2x1xf16>
+  %1 = ge.reshape %0 {shape = [4, 64]} : (tensor<4x32x2x1xf16>) -> tensor<4x64xf16>
+  %2 = layout.transdata %1 : tensor<4x64xf16> -> tensor<4x64xf16, #layout.fractal_nz>
+  return %2 : tensor<4x64xf16, #layout.fractal_nz>
+}
+
+// -----
+
+// A conversion to integers and back loses what it rounds: both stay. One with another user does not merge.
+// CHECK-LABEL: func.func @guards
+func.func @guards(%x: tensor<1x8x4x4xf16, #layout.nc1hwc0>, %y: tensor<1x8x4x4xf32>) -> (tensor<1x8x4x4xf16, #layout.nc1hwc0>, tensor<1x8x4x4xf16>, tensor<1x8x4x4xf16, #layout.nc1hwc0>) {
+  // CHECK-NEXT: layout.transdata
+  // CHECK-NEXT: layout.transdata
+  // CHECK-NEXT: layout.transdata
+  // CHECK-NEXT: layout.transdata
+  %0 = layout.transdata %x : tensor<1x8x4x4xf16, #layout.nc1hwc0> -> tensor<1x8x4x4xi32>
+  %1 = layout.transdata %0 : tensor<1x8x4x4xi32> -> tensor<1x8x4x4xf16, #layout.nc1hwc0>
+  %2 = layout.transdata %y : tensor<1x8x4x4xf32> -> tensor<1x8x4x4xf16>
+  %3 = layout.transdata %2 : tensor<1x8x4x4xf16> -> tensor<1x8x4x4xf16, #layout.nc1hwc0>
+  return %1, %2, %3 : tensor<1x8x4x4xf16, #layout.nc1hwc0>, tensor<1x8x4x4xf16>, tensor<1x8x4x4xf16, #layout.nc1hwc0>
+}

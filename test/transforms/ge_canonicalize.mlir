@@ -1,0 +1,92 @@
+// RUN: ge-opt --no-locations --ge-canonicalize --split-input-file %s | FileCheck %s
+
+// CHECK-LABEL: func.func @no_ops
+func.func @no_ops(%x: tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32> {
+  %0 = ge.transpose %x {perm = [0, 1, 2, 3]} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %1 = ge.reshape %0 {shape = [1, 4, 2, 2]} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %2 = ge.cast %1 : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %3 = ge.pad %2 {pads = [0, 0, 0, 0, 0, 0, 0, 0]} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %4 = ge.concat %3 {axis = 1} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  // CHECK-NEXT: return %x
+  return %4 : tensor<1x4x2x2xf32>
+}
+
+// -----
+
+// Same type in and out, but elements move.
+// CHECK-LABEL: func.func @square_transpose
+func.func @square_transpose(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: ge.transpose
+  %0 = ge.transpose %x {perm = [1, 0]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @runs
+func.func @runs(%x: tensor<2x3x4xf32>) -> (tensor<24xf32>, tensor<4x3x2xf32>) {
+  %0 = ge.reshape %x {shape = [2, 12]} : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
+  // CHECK-NEXT: ge.reshape %x {shape = [24]}
+  %1 = ge.reshape %0 {shape = [24]} : (tensor<2x12xf32>) -> tensor<24xf32>
+  %2 = ge.transpose %x {perm = [1, 0, 2]} : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+  // CHECK-NEXT: ge.transpose %x {perm = [2, 1, 0]} : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
+  %3 = ge.transpose %2 {perm = [2, 0, 1]} : (tensor<3x2x4xf32>) -> tensor<4x3x2xf32>
+  return %1, %3 : tensor<24xf32>, tensor<4x3x2xf32>
+}
+
+// -----
+
+// Axes of extent 1 move for free.
+// CHECK-LABEL: func.func @unit_axes
+func.func @unit_axes(%x: tensor<1x3x1x4xf32>) -> tensor<3x1x1x4xf32> {
+  // CHECK-NEXT: ge.reshape %x {shape = [3, 1, 1, 4]}
+  %0 = ge.transpose %x {perm = [1, 0, 2, 3]} : (tensor<1x3x1x4xf32>) -> tensor<3x1x1x4xf32>
+  return %0 : tensor<3x1x1x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @pad_into_conv
+func.func @pad_into_conv(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<1x4x9x8xf32> {
+  %0 = ge.pad %x {pads = [0, 0, 1, 1, 0, 0, 2, 1]} : (tensor<1x4x8x8xf32>) -> tensor<1x4x11x10xf32>
+  // CHECK-NEXT: ge.conv2d %x, %w {pads = [1, 1, 2, 1]}
+  %1 = ge.conv2d %0, %w : (tensor<1x4x11x10xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x9x8xf32>
+  return %1 : tensor<1x4x9x8xf32>
+}
+
+// -----
+
+// Not if it pads with something else, along the channels, further than the window, or for others too.
+// CHECK-LABEL: func.func @pad_stays
+func.func @pad_stays(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>, %v: tensor<4x5x3x3xf32>) -> (tensor<1x4x8x8xf32>, tensor<1x4x6x6xf32>, tensor<1x4x9x6xf32>, tensor<1x4x8x8xf32>, tensor<1x4x10x10xf32>) {
+  // CHECK: ge.pad
+  %0 = ge.pad %x {pads = [0, 0, 1, 1, 0, 0, 1, 1], value = 1.0} : (tensor<1x4x8x8xf32>) -> tensor<1x4x10x10xf32>
+  %1 = ge.conv2d %0, %w : (tensor<1x4x10x10xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32>
+  // CHECK: ge.pad
+  %2 = ge.pad %x {pads = [0, 0, 0, 0, 0, 1, 0, 0]} : (tensor<1x4x8x8xf32>) -> tensor<1x5x8x8xf32>
+  %3 = ge.conv2d %2, %v : (tensor<1x5x8x8xf32>, tensor<4x5x3x3xf32>) -> tensor<1x4x6x6xf32>
+  // CHECK: ge.pad
+  %4 = ge.pad %x {pads = [0, 0, 3, 0, 0, 0, 0, 0]} : (tensor<1x4x8x8xf32>) -> tensor<1x4x11x8xf32>
+  %5 = ge.conv2d %4, %w : (tensor<1x4x11x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x9x6xf32>
+  // CHECK: ge.pad
+  %6 = ge.pad %x {pads = [0, 0, 1, 1, 0, 0, 1, 1]} : (tensor<1x4x8x8xf32>) -> tensor<1x4x10x10xf32>
+  %7 = ge.conv2d %6, %w : (tensor<1x4x10x10xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32>
+  return %1, %3, %5, %7, %6 : tensor<1x4x8x8xf32>, tensor<1x4x6x6xf32>, tensor<1x4x9x6xf32>, tensor<1x4x8x8xf32>, tensor<1x4x10x10xf32>
+}
+
+// -----
+
+// Dead code goes, equal constants are shared, a constant in a broadcast gets the rank of the feature map.
+// CHECK-LABEL: func.func @constants
+func.func @constants(%x: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
+  // CHECK-NEXT: %[[C:.*]] = ge.constant {{.*}} : tensor<1x2x1x1xf32>
+  %0 = ge.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %1 = ge.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %2 = ge.exp %x : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  // CHECK-NEXT: ge.mul %x, %[[C]]
+  %3 = ge.mul %x, %0 : (tensor<1x2x2x2xf32>, tensor<2x1x1xf32>) -> tensor<1x2x2x2xf32>
+  // CHECK-NEXT: ge.add %{{.*}}, %[[C]]
+  %4 = ge.add %3, %1 : (tensor<1x2x2x2xf32>, tensor<2x1x1xf32>) -> tensor<1x2x2x2xf32>
+  // CHECK-NEXT: return
+  return %4 : tensor<1x2x2x2xf32>
+}

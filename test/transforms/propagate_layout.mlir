@@ -1,0 +1,97 @@
+// RUN: ge-opt --no-locations --propagate-layout --split-input-file %s | FileCheck %s
+
+// conv -> relu -> pool in NC1HWC0, converted at the borders only; the cast at the input is done by the conversion.
+// CHECK-LABEL: func.func @feature_maps
+func.func @feature_maps(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf16> {
+  // CHECK: %[[X:.*]] = layout.transdata %x : tensor<1x3x8x8xf32> -> tensor<1x3x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[W:.*]] = ge.constant #ge.fold<"layout.transdata", [#ge.weight<"w", {{.*}}>], {}, tensor<32x3x3x3xf16, #layout.fractal_z<n0 = 16, c0 = 16, groups = 1, pad = zero>>>
+  // CHECK-NEXT: ge.conv2d %[[X]], %[[W]], %b {pads = [1, 1, 1, 1]} : ({{.*}}, tensor<32xf32>) -> tensor<1x32x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: ge.relu {{.*}} -> tensor<1x32x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: ge.max_pool {{.*}} -> tensor<1x32x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: layout.transdata {{.*}} -> tensor<1x32x4x4xf16>
+  // CHECK-NEXT: return
+  %w = ge.constant #ge.weight<"w", sha256 = "0000000000000000000000000000000000000000000000000000000000000000"> : tensor<32x3x3x3xf16>
+  %b = ge.constant dense<0.5> : tensor<32xf32>
+  %h = ge.cast %x : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf16>
+  %0 = ge.conv2d %h, %w, %b {pads = [1, 1, 1, 1]} : (tensor<1x3x8x8xf16>, tensor<32x3x3x3xf16>, tensor<32xf32>) -> tensor<1x32x8x8xf16>
+  %1 = ge.relu %0 : (tensor<1x32x8x8xf16>) -> tensor<1x32x8x8xf16>
+  %2 = ge.max_pool %1 {kernel = [2, 2], strides = [2, 2]} : (tensor<1x32x8x8xf16>) -> tensor<1x32x4x4xf16>
+  return %2 : tensor<1x32x4x4xf16>
+}
+
+// -----
+
+// A per-channel constant is packed, a scalar is read as it is. 8 channels leave padding lanes: x * c + 1 spoils their
+// zeros, and the convolution behind it asks for zeros again. The last scale keeps them.
+// CHECK-LABEL: func.func @padding
+func.func @padding(%x: tensor<1x8x4x4xf16>, %w: tensor<8x8x1x1xf16>) -> tensor<1x8x4x4xf16> {
+  %c = ge.constant dense<2.0> : tensor<1x8x1x1xf16>
+  %one = ge.constant dense<1.0> : tensor<1x1x1x1xf16>
+  // CHECK: ge.conv2d
+  // CHECK: ge.constant #ge.fold<"layout.transdata", {{.*}} tensor<1x8x1x1xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>>
+  // CHECK-NEXT: ge.mul {{.*}} -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[U:.*]] = ge.add {{.*}}, tensor<1x1x1x1xf16>) -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = undef>>
+  // CHECK-NEXT: %[[Z:.*]] = layout.transdata %[[U]] : tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = undef>> -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK: ge.conv2d %[[Z]]
+  // CHECK-NEXT: ge.mul {{.*}}, tensor<1x1x1x1xf16>) -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  %0 = ge.conv2d %x, %w : (tensor<1x8x4x4xf16>, tensor<8x8x1x1xf16>) -> tensor<1x8x4x4xf16>
+  %1 = ge.mul %0, %c : (tensor<1x8x4x4xf16>, tensor<1x8x1x1xf16>) -> tensor<1x8x4x4xf16>
+  %2 = ge.add %1, %one : (tensor<1x8x4x4xf16>, tensor<1x1x1x1xf16>) -> tensor<1x8x4x4xf16>
+  %3 = ge.conv2d %2, %w : (tensor<1x8x4x4xf16>, tensor<8x8x1x1xf16>) -> tensor<1x8x4x4xf16>
+  %4 = ge.mul %3, %one : (tensor<1x8x4x4xf16>, tensor<1x1x1x1xf16>) -> tensor<1x8x4x4xf16>
+  return %4 : tensor<1x8x4x4xf16>
+}
+
+// -----
+
+// 32 channels leave none: exp need not keep zeros.
+// CHECK-LABEL: func.func @no_padding
+func.func @no_padding(%x: tensor<1x32x4x4xf16>, %w: tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16> {
+  // CHECK: ge.exp {{.*}} -> tensor<1x32x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  %0 = ge.conv2d %x, %w : (tensor<1x32x4x4xf16>, tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16>
+  %1 = ge.exp %0 : (tensor<1x32x4x4xf16>) -> tensor<1x32x4x4xf16>
+  return %1 : tensor<1x32x4x4xf16>
+}
+
+// -----
+
+// Concat on the channels follows where every part fills its blocks, and stays ND where one does not.
+// CHECK-LABEL: func.func @concat
+func.func @concat(%x: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>, %v: tensor<8x16x1x1xf16>) -> (tensor<1x32x4x4xf16>, tensor<1x24x4x4xf16>) {
+  %0 = ge.conv2d %x, %w : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> tensor<1x16x4x4xf16>
+  %1 = ge.conv2d %x, %v : (tensor<1x16x4x4xf16>, tensor<8x16x1x1xf16>) -> tensor<1x8x4x4xf16>
+  // CHECK: ge.concat {{.*}} -> tensor<1x32x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  %2 = ge.concat %0, %0 {axis = 1} : (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16>
+  // CHECK: ge.concat {{.*}} -> tensor<1x24x4x4xf16>
+  %3 = ge.concat %0, %1 {axis = 1} : (tensor<1x16x4x4xf16>, tensor<1x8x4x4xf16>) -> tensor<1x24x4x4xf16>
+  return %2, %3 : tensor<1x32x4x4xf16>, tensor<1x24x4x4xf16>
+}
+
+// -----
+
+// Groups are part of the filter's format.
+// CHECK-LABEL: func.func @groups
+func.func @groups(%x: tensor<1x32x4x4xf16>, %w: tensor<32x1x3x3xf16>) -> tensor<1x32x2x2xf16> {
+  // CHECK: layout.transdata %w : {{.*}} -> tensor<32x1x3x3xf16, #layout.fractal_z<n0 = 16, c0 = 16, groups = 32, pad = zero>>
+  %0 = ge.conv2d %x, %w {group = 32} : (tensor<1x32x4x4xf16>, tensor<32x1x3x3xf16>) -> tensor<1x32x2x2xf16>
+  return %0 : tensor<1x32x2x2xf16>
+}
+
+// -----
+
+// The matrix product: a in FRACTAL_NZ, weights in FRACTAL_Z as (N, K) or (K, N). With a bias the padding rows of the
+// result are not zero; the next product does not sum over rows.
+// CHECK-LABEL: func.func @matmul
+func.func @matmul(%x: tensor<1x32xf16>, %w: tensor<64x32xf16>, %v: tensor<64x16xf16>, %b: tensor<64xf32>) -> tensor<1x16xf16> {
+  // CHECK-NEXT: %[[X:.*]] = layout.transdata %x : {{.*}} -> tensor<1x32xf16, #layout.fractal_nz<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[W:.*]] = layout.transdata %w : {{.*}} -> tensor<64x32xf16, #layout.fractal_z<n0 = 16, c0 = 16, groups = 1, pad = zero>>
+  // CHECK-NEXT: %[[H:.*]] = ge.matmul %[[X]], %[[W]], %b {{.*}} -> tensor<1x64xf16, #layout.fractal_nz<c0 = 16, pad = undef>>
+  // CHECK-NEXT: %[[R:.*]] = ge.relu %[[H]]
+  // CHECK-NEXT: %[[V:.*]] = layout.transdata %v : {{.*}} -> tensor<64x16xf16, #layout.fractal_z_kn<n0 = 16, c0 = 16, pad = zero>>
+  // CHECK-NEXT: ge.matmul %[[R]], %[[V]]
+  // CHECK-NEXT: layout.transdata {{.*}} -> tensor<1x16xf16>
+  %0 = ge.matmul %x, %w, %b {transpose_b = true} : (tensor<1x32xf16>, tensor<64x32xf16>, tensor<64xf32>) -> tensor<1x64xf16>
+  %1 = ge.relu %0 : (tensor<1x64xf16>) -> tensor<1x64xf16>
+  %2 = ge.matmul %1, %v : (tensor<1x64xf16>, tensor<64x16xf16>) -> tensor<1x16xf16>
+  return %2 : tensor<1x16xf16>
+}
