@@ -217,7 +217,7 @@ class GeOp(IRDLOperation, ABC):
         result_type: Tensor | None,
     ) -> None:
         """Builds the operator in one go (cheaper than the general builder); a missing result type is inferred."""
-        values = [SSAValue.get(value) for value in operands if value is not None]
+        values = [v if isinstance(v, SSAValue) else SSAValue.get(v) for v in operands if v is not None]
         result_types = () if result_type is None else (result_type,)
         Operation.__init__(self, operands=values, properties=properties, result_types=result_types)
         if result_type is None:

@@ -100,6 +100,8 @@ def element_of_numpy(dtype: np.dtype[Any] | str) -> Attribute:
 
 
 _tensor_types: dict[tuple[tuple[int, ...], Attribute, Attribute], TensorTypeAny] = {}
+_shapes: dict[int, tuple[int, ...]] = {}
+"""Shape by identity of a cached type, which lives as long as the process."""
 
 
 DYNAMIC = -1
@@ -108,6 +110,8 @@ DYNAMIC = -1
 
 def shape_of_type(type: Attribute) -> tuple[int, ...]:
     """The logical shape of a tensor type, -1 for an unknown extent. Do not use `get_shape`, which differs there."""
+    if (found := _shapes.get(id(type))) is not None:
+        return found
     shape = cast(TensorTypeAny, type).get_shape()
     return tuple(DYNAMIC if d == DYNAMIC_INDEX else d for d in shape) if DYNAMIC_INDEX in shape else shape
 
@@ -124,6 +128,7 @@ def tensor_type(
     found = _tensor_types.get(key)
     if found is None:
         found = _tensor_types[key] = TensorType(element, key[0], key[2])
+        _shapes[id(found)] = tuple(max(d, DYNAMIC) for d in key[0])
     return found
 
 
