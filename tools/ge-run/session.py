@@ -63,11 +63,10 @@ def load_program(path: str, soc: str | None, input_shape: str | None) -> Program
         return program
     module = _import(path, input_shape)
     from graph_engine.lowering.emit_program import emit_program
-
     from graph_engine.pipelines.compile import compile_module
 
     compile_module(module, soc or DEFAULT_SOC)
-    program = emit_program(module)
+    program = emit_program(module, Path(path).stem)
     if soc not in (None, program.soc):
         raise GraphEngineError(f"{path} is lowered for {program.soc}, not for --soc-version {soc}")
     return program

@@ -58,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
             model, logits = _build(builder, options)
             feeds = builder.random_inputs(model, options.seed, batch=options.batch)
         module, before = _compile(progress, model, options)
-        program = _emit(progress, module)
+        program = _emit(progress, module, options.model)
         result = _execute(progress, program, list(feeds.values()))
         with _Step(progress, "run onnxruntime in fp32", 1):
             expected = _judge(builder, model, feeds)
@@ -133,11 +133,11 @@ def _operators(module: ModuleOp) -> int:
     return sum(op.name not in free for function in functions for op in function.regions[0].block.ops)
 
 
-def _emit(progress: Progress, module: ModuleOp) -> Program:
+def _emit(progress: Progress, module: ModuleOp, name: str) -> Program:
     from graph_engine.lowering.emit_program import emit_program
 
     with _Step(progress, "encode kernels and weights", 1):
-        return emit_program(module)
+        return emit_program(module, name)
 
 
 def _execute(progress: Progress, program: Program, inputs: Sequence[Array]) -> RunResult:
