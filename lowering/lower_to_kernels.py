@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -86,6 +86,8 @@ class _Lowering:
             "macs": IntegerAttr(macs, 64),
             "layout_bytes": IntegerAttr(moved, 64),
         }
+        if choice.in_place:
+            info["in_place"] = DenseArrayBase.from_list(i64, list(choice.in_place))
         call = CallOp(kernel.sym_name.data, operands, [r.type for r in op.results], DictionaryAttr(info))
         call.location = op.location
         block.insert_op_before(call, op)

@@ -56,12 +56,12 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.LAID_OUT, "eliminate-transdata"),
     (Phase.LAID_OUT, "verify-layout{soc=$soc}"),
     (Phase.KERNELS, "lower-to-kernels{soc=$soc}"),
-    (Phase.KERNELS, "double-buffer"),
+    (Phase.KERNELS, "double-buffer{soc=$soc}"),
     (Phase.KERNELS, "plan-onchip-buffers{soc=$soc}"),
-    (Phase.KERNELS, "insert-sync"),
+    (Phase.KERNELS, "insert-sync{soc=$soc}"),
     (Phase.SCHEDULED, "schedule-tasks{soc=$soc}"),
-    (Phase.PLANNED, "plan-buffers"),
-    (Phase.TASKS, "assign-addresses"),
+    (Phase.PLANNED, "plan-buffers{soc=$soc report=false}"),
+    (Phase.TASKS, "assign-addresses{soc=$soc}"),
 ]
 
 OPTIONS: dict[str, str] = {"soc": DEFAULT_SOC}

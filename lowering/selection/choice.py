@@ -24,7 +24,8 @@ class Choice:
     """A kernel for an operator.
 
     Equal `key`s mean equal kernels: they are built once. `stem` starts the kernel's name, `type` is the operator
-    type of the profile, `inputs` the kernel's arguments before its results.
+    type of the profile, `inputs` the kernel's arguments before its results. The result may overwrite the inputs
+    numbered in `in_place`: the kernel reads each of their elements before it writes the one at its place.
     """
 
     key: Hashable
@@ -32,6 +33,7 @@ class Choice:
     type: str
     build: Callable[[str, Soc], KernelOp]
     inputs: Sequence[SSAValue | ConstantArgument]
+    in_place: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

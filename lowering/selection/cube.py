@@ -144,6 +144,7 @@ def _conv2d(region: Region, op: Conv2dOp) -> Choice:
         "DepthwiseConv2D" if group > 1 and group == c else "Conv2D",
         lambda name, soc: build_conv2d(name, shape, epilogue, soc),
         [*inputs, *sides],
+        _in_place(epilogue, len(inputs)),
     )
 
 
@@ -180,6 +181,14 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
         "MatMulV2",
         lambda name, soc: build_matmul(name, shape, epilogue, soc),
         [*inputs, *sides],
+        _in_place(epilogue, len(inputs)),
+    )
+
+
+def _in_place(epilogue: Epilogue, first: int) -> tuple[int, ...]:
+    """Side operands of the result's shape and type: a tile of one is read before the result's tile is written."""
+    return tuple(
+        first + i for i, side in enumerate(epilogue.inputs) if side.kind == "tile" and side.dtype is epilogue.out_dtype
     )
 
 

@@ -1,0 +1,168 @@
+"""From a module in phase `tasks` to the OM program: kernels encoded, weights materialised, tasks as plain data."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.task import (
+    SEGMENTS,
+    AicpuOp,
+    BufferOp,
+    CopyTaskOp,
+    DeviceTaskOp,
+    LaunchOp,
+    ProgramOp,
+    RecordOp,
+    StreamOp,
+    WaitOp,
+)
+from graph_engine.dialects.ge.core import Tensor
+from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.locations import source_nodes
+from graph_engine.dialects.ge.weights import materialize
+from graph_engine.dialects.layout import format_name, physical_shape, storage_bytes
+from graph_engine.errors import GraphEngineError
+from graph_engine.lowering.encode_kernel import encode_kernel
+from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.om.program import (
+    AicpuCall,
+    Copy,
+    EntryPoint,
+    Launch,
+    Location,
+    Program,
+    Record,
+    Segment,
+    Stream,
+    Task,
+    TensorDesc,
+    Wait,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def emit_program(module: ModuleOp, name: str = "model") -> Program:
+    """The program of a module. Raises GraphEngineError if the module is not in phase `tasks`."""
+    programs = [op for op in module.ops if isinstance(op, ProgramOp)]
+    if not programs:
+        raise GraphEngineError("the module holds no ascend.task.program; compile it to phase `tasks` first")
+    kernels = {op.sym_name.data: encode_kernel(op) for op in module.ops if isinstance(op, KernelOp)}
+    entries = [_entry_point(program) for program in programs]
+    weights = memoryview(_weights(programs))  # pyright: ignore[reportArgumentType]
+    return Program(name, programs[0].soc.data, entries, kernels, weights)
+
+
+def _buffers(program: ProgramOp) -> list[BufferOp]:
+    return [op for op in program.body.block.ops if isinstance(op, BufferOp)]
+
+
+def _weights(programs: list[ProgramOp]) -> np.ndarray[Any, Any]:
+    """The weight segment, each tensor computed, stored and forgotten in turn."""
+    import numpy as np
+
+    places: dict[int, BufferOp] = {}
+    total = 0
+    for buffer in (b for program in programs for b in _buffers(program)):
+        if buffer.segment.data == "weight":
+            offset = _offset(buffer)
+            places[offset] = buffer
+            total = max(total, offset + storage_bytes(buffer.tensor.type))
+    segment = np.zeros(total, np.uint8)
+    for offset, buffer in places.items():
+        assert buffer.value is not None
+        ty = buffer.tensor.type
+        stored = np.ascontiguousarray(materialize(buffer.value, ty)).reshape(-1).view(np.uint8)
+        segment[offset : offset + stored.size] = stored
+    return segment
+
+
+def _offset(buffer: BufferOp) -> int:
+    if buffer.offset is None:
+        raise GraphEngineError("a buffer has no offset; run plan-buffers and assign-addresses first")
+    return buffer.offset.value.data
+
+
+def _location(value: SSAValue) -> Location:
+    buffer = cast(BufferOp, value.owner)
+    return Location(Segment(SEGMENTS.index(buffer.segment.data)), buffer.index.value.data, _offset(buffer))
+
+
+def _describe(value: SSAValue) -> TensorDesc:
+    buffer = cast(BufferOp, value.owner)
+    ty = cast(Tensor, value.type)
+    label = buffer.label.data if buffer.label is not None else (value.name_hint or "")
+    return TensorDesc(
+        label,
+        DType.from_mlir(element_name(ty.element_type)),
+        ty.get_shape(),
+        format_name(ty),
+        physical_shape(ty),
+        storage_bytes(ty),
+        _location(value),
+    )
+
+
+def _numbers(info: DictionaryAttr) -> tuple[str, int, int]:
+    kind, macs, moved = (info.data.get(key) for key in ("type", "macs", "layout_bytes"))
+    return (
+        kind.data if isinstance(kind, StringAttr) else "",
+        macs.value.data if isinstance(macs, IntegerAttr) else 0,
+        moved.value.data if isinstance(moved, IntegerAttr) else 0,
+    )
+
+
+def _task(op: Operation, counter: int) -> Task:
+    match op:
+        case LaunchOp() | AicpuOp():
+            return _device_task(op)
+        case RecordOp():
+            return Record(op.event.value.data)
+        case WaitOp():
+            return Wait(op.event.value.data)
+        case CopyTaskOp():
+            size = storage_bytes(cast(Tensor, op.source.type))
+            return Copy(f"copy_{counter}", _location(op.source), _location(op.target), size)
+        case _:
+            raise GraphEngineError(f"{op.name} is no task")
+
+
+def _device_task(op: DeviceTaskOp) -> Task:
+    kind, macs, moved = _numbers(op.info)
+    inputs, outputs = tuple(map(_describe, op.inputs)), tuple(map(_describe, op.outputs))
+    nodes = tuple(source_nodes(op.location))
+    if isinstance(op, LaunchOp):
+        args = tuple(_location(v) for v in (*op.inputs, *op.outputs))
+        return Launch(
+            op.label.data, kind, op.kernel.data, op.block_dim.value.data, args, inputs, outputs, nodes, macs, moved
+        )
+    assert isinstance(op, AicpuOp)
+    attributes = json.loads(op.attributes_of.data)
+    return AicpuCall(op.label.data, kind, op.operator.data, attributes, inputs, outputs, nodes, macs, moved)
+
+
+def _entry_point(program: ProgramOp) -> EntryPoint:
+    roots = [b for b in _buffers(program) if b.alias is None]
+
+    def numbered(segment: str) -> tuple[TensorDesc, ...]:
+        found = [b for b in roots if b.segment.data == segment]
+        return tuple(_describe(b.tensor) for b in sorted(found, key=lambda b: b.index.value.data))
+
+    streams = [
+        Stream(
+            op.sym_name.data,
+            tuple(_task(task, i) for i, task in enumerate(op.body.block.ops)),
+            op.device.value.data,
+        )
+        for op in program.body.block.ops
+        if isinstance(op, StreamOp)
+    ]
+    workspace = program.workspace_bytes.value.data if program.workspace_bytes is not None else 0
+    bound = program.lower_bound_bytes.value.data if program.lower_bound_bytes is not None else 0
+    return EntryPoint(program.sym_name.data, numbered("input"), numbered("output"), tuple(streams), workspace, bound)

@@ -1,0 +1,203 @@
+"""Elementwise kernels: any group of vector steps over one iteration space, operands repeated where they broadcast.
+
+    for each tile of the outer axes:         operands that stand still inside  GM -> UB
+      for each tile of the inner axes:       the other operands                GM -> UB
+        the steps, one instruction each over the whole tile
+        result                                                                 UB -> GM
+
+The iteration space is the stored result with neighbouring axes joined where all operands allow it. An operand that
+repeats along an axis is loaded once per tile in its small form and read with stride 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+
+from xdsl.ir import SSAValue
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.memory import KernelOp, row_major
+from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.lowering.kernels.vector_tiling import (
+    BLOCK,
+    CoreSplit,
+    buffer_bytes,
+    even_tile,
+    largest,
+    merge_axes,
+    temporaries,
+    ub_room,
+    worthwhile_tile,
+)
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An operand: stored shape, element type, elements between neighbours along each axis of the iteration space
+    (0 where it repeats)."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    strides: tuple[int, ...]
+
+    @property
+    def full(self) -> bool:
+        """Whether it has an element of its own everywhere."""
+        return all(self.strides)
+
+    def small(self, extents: Sequence[int]) -> tuple[int, ...]:
+        """Extents of the part that a tile reads."""
+        return tuple(n if s else 1 for n, s in zip(extents, self.strides, strict=True))
+
+    def at(self, starts: Sequence[Expr]) -> Expr:
+        """Offset of a tile."""
+        return sum((start * s for start, s in zip(starts, self.strides, strict=True)), Expr())
+
+    def view(self, kb: KernelBuilder, buf: Buf, extents: Sequence[int]) -> SSAValue:
+        """A tile of `extents` read from its small form in `buf`."""
+        dense = row_major(self.small(extents))
+        return kb.view(buf, 0, extents, [d if s else 0 for d, s in zip(dense, self.strides, strict=True)])
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """A group: sizes of the iteration space (axes joined), operands, result, steps over the operands."""
+
+    sizes: tuple[int, ...]
+    inputs: tuple[Stream, ...]
+    result: Stream
+    steps: tuple[Step, ...]
+
+    @staticmethod
+    def of(inputs: Sequence[Stream], shape: tuple[int, ...], dtype: DType, steps: Sequence[Step]) -> Elementwise:
+        """Of operands whose strides follow the axes of the stored result of `shape`."""
+        sizes, strides = merge_axes(shape, [row_major(shape), *(s.strides for s in inputs)])
+        merged = tuple(Stream(s.shape, s.dtype, t) for s, t in zip(inputs, strides[1:], strict=True))
+        return Elementwise(sizes, merged, Stream(shape, dtype, strides[0]), tuple(steps))
+
+    @property
+    def temporaries(self) -> tuple[DType, ...]:
+        """Element types of the temporary tiles."""
+        return temporaries(self.steps, tuple((s.dtype, s.full) for s in self.inputs), self.result.dtype)
+
+    def tile_bytes(self, extents: Sequence[int]) -> int:
+        """UB that a tile takes: two versions of what moves, one of the temporaries."""
+        moving = sum(buffer_bytes(prod(s.small(extents)), s.dtype, 2) for s in (*self.inputs, self.result))
+        return moving + sum(buffer_bytes(prod(extents), dtype) for dtype in self.temporaries)
+
+
+def build_elementwise(name: str, group: Elementwise, soc: Soc) -> KernelOp:
+    """The kernel; its arguments are the operands and the result. Raises `NoKernel` if no tile fits."""
+    axis, split = _deal(group, soc)
+    share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
+    tile = _tile(group, share, soc)
+    args = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(group.inputs)]
+    kb = KernelBuilder(name, [*args, Arg("y", group.result.shape, group.result.dtype, "w")], split.block_dim)
+    for start, size in split.bodies(kb):
+        sizes = tuple(size if a == axis else n for a, n in enumerate(group.sizes))
+        base = [start if a == axis else Expr() for a in range(len(sizes))]
+        _Writer(kb, group, sizes, tile, base, [None] * len(group.inputs)).axis([], [])
+    return kb.kernel
+
+
+def _deal(group: Elementwise, soc: Soc) -> tuple[int, CoreSplit]:
+    """The axis that the cores share: the one with the smallest largest share, the outermost of equal ones.
+
+    A core writes whole blocks of memory, so that no two of them meet in one.
+    """
+    width, strides = group.result.dtype.bytes, group.result.strides
+    total = prod(group.sizes)
+    cores = max(1, min(soc.cores.aic, total * width // soc.ddr.min_good_transfer_bytes))
+    best: tuple[float, int, CoreSplit] | None = None
+    for axis, size in enumerate(group.sizes):
+        if axis and any(strides[a] * width % BLOCK for a in range(axis)):
+            break
+        unit = BLOCK // gcd(BLOCK, strides[axis] * width)
+        split = CoreSplit.of(size, unit, cores)
+        if best is None or split.step / size < best[0]:
+            best = split.step / size, axis, split
+    assert best is not None
+    return best[1], best[2]
+
+
+def _box(sizes: Sequence[int], elements: int, unit: int) -> tuple[int, ...]:
+    """Extents of a tile of at most `elements`: inner axes whole, one axis cut, outer ones 1."""
+    box = [1] * len(sizes)
+    for axis in range(len(sizes) - 1, -1, -1):
+        if sizes[axis] <= elements:
+            box[axis] = sizes[axis]
+            elements //= sizes[axis]
+            continue
+        inner = unit if axis == len(sizes) - 1 else 1
+        cut = max(1, elements // inner * inner or elements)
+        box[axis] = even_tile(sizes[axis], cut, inner)
+        break
+    return tuple(box)
+
+
+def _tile(group: Elementwise, sizes: tuple[int, ...], soc: Soc) -> tuple[int, ...]:
+    """Extents of a core's tiles. Raises NoKernel if not even one block of elements fits UB."""
+    unit, room, total = BLOCK // 2, ub_room(soc), prod(sizes)
+    most = largest(total, lambda n: group.tile_bytes(_box(sizes, n, unit)) <= room)
+    if not most:
+        raise NoKernel("the operands of one tile do not fit the unified buffer")
+    return _box(sizes, min(most, worthwhile_tile(total, group.result.dtype.bytes, soc)), unit)
+
+
+@dataclass
+class _Writer:
+    """Writes the body of a core: `sizes` of its share, which begins at `base`."""
+
+    kb: KernelBuilder
+    group: Elementwise
+    sizes: tuple[int, ...]
+    tile: tuple[int, ...]
+    base: list[Expr]
+    loaded: list[Buf | None]
+
+    def depth(self, stream: Stream) -> int:
+        """The loop depth at which an operand's part of the tile is known."""
+        cut = [a for a, s in enumerate(stream.strides) if s and self.tile[a] < self.sizes[a]]
+        return cut[-1] + 1 if cut else 0
+
+    def axis(self, starts: list[Expr], extents: list[int]) -> None:
+        """Loops over the axes that are left."""
+        kb, depth = self.kb, len(starts)
+        for i, stream in enumerate(self.group.inputs):
+            if self.depth(stream) == depth:
+                self.loaded[i] = self.load(i, stream, starts, extents)
+        if depth == len(self.sizes):
+            self.compute(starts, extents)
+            return
+        for start, size in kb.tiles(self.sizes[depth], self.tile[depth], "ijkmnpqr"[depth % 8]):
+            self.axis([*starts, start + self.base[depth]], [*extents, size])
+
+    def load(self, number: int, stream: Stream, starts: list[Expr], extents: list[int]) -> Buf:
+        """An operand's part of the tile, in its small form; axes still to come are whole."""
+        depth = len(starts)
+        small = stream.small([*extents, *self.sizes[depth:]])
+        buf = self.kb.alloc(f"x{number}_ub", Space.UB, small, stream.dtype)
+        at = stream.at([*starts, *self.base[depth:]])
+        self.kb.copy(self.kb.view(buf), self.kb.view(self.kb.args[number], at, small, stream.strides))
+        return buf
+
+    def compute(self, starts: list[Expr], extents: list[int]) -> None:
+        """The steps over one tile, and the way out."""
+        kb, result = self.kb, self.group.result
+        values: list[Value] = []
+        for stream, buf in zip(self.group.inputs, self.loaded, strict=True):
+            assert buf is not None
+            values.append(Value(stream.view(kb, buf, extents), stream.dtype, reusable=stream.full))
+
+        def temporary(dtype: DType, number: int) -> SSAValue:
+            return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, extents, dtype))
+
+        out = kb.alloc("y_ub", Space.UB, extents, result.dtype)
+        emit_steps(kb, self.group.steps, values, kb.view(out), result.dtype, Scratch(temporary))
+        kb.copy(kb.view(kb.args[-1], result.at(starts), extents, result.strides), kb.view(out))

@@ -1,0 +1,134 @@
+"""What vector kernels share: dealing an axis to the cores, tiles that fit UB, counting temporaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.lowering.kernels.builder import KernelBuilder
+from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+BLOCK = 32
+"""Bytes of a data block: starts in UB are multiples of it, and cores write whole ones."""
+
+TILES = 4
+"""Tiles that a core's share is cut into where it is large enough: loads, arithmetic and stores then overlap."""
+
+
+def ceil_div(a: int, b: int) -> int:
+    """a / b rounded up."""
+    return -(-a // b)
+
+
+def round_up(a: int, unit: int) -> int:
+    """The next multiple of `unit`."""
+    return ceil_div(a, unit) * unit
+
+
+def buffer_bytes(elements: int, dtype: DType, versions: int = 1) -> int:
+    """Bytes of UB that a buffer takes."""
+    return versions * round_up(elements * dtype.bytes, BLOCK)
+
+
+def ub_room(soc: Soc) -> int:
+    """Bytes of UB that a kernel may fill."""
+    return soc.buffers["ub"]
+
+
+def largest(limit: int, fits: Callable[[int], bool]) -> int:
+    """The largest n of 1..limit that fits, 0 if none does; what fits must fit in smaller sizes as well."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def even_tile(extent: int, tile: int, unit: int = 1) -> int:
+    """A tile no larger than `tile`, a multiple of `unit` if it can be, that leaves no small rest."""
+    count = ceil_div(extent, tile)
+    even = round_up(ceil_div(extent, count), unit)
+    return even if even <= tile else tile
+
+
+def worthwhile_tile(extent: int, bytes_each: int, soc: Soc) -> int:
+    """The smallest tile of an axis that keeps moves efficient, at most `TILES` of them."""
+    efficient = ceil_div(soc.ddr.min_good_transfer_bytes, max(1, bytes_each))
+    return max(1, min(extent, max(ceil_div(extent, TILES), efficient)))
+
+
+@dataclass(frozen=True)
+class CoreSplit:
+    """An axis in shares of `step` elements, the last one maybe smaller."""
+
+    extent: int
+    step: int
+
+    @staticmethod
+    def of(extent: int, unit: int, cores: int) -> CoreSplit:
+        """Shares for at most `cores` cores, in multiples of `unit`."""
+        return CoreSplit(extent, ceil_div(ceil_div(extent, unit), max(1, cores)) * unit)
+
+    @property
+    def block_dim(self) -> int:
+        """Shares."""
+        return ceil_div(self.extent, self.step)
+
+    def bodies(self, kb: KernelBuilder, first_block: int = 0) -> Iterator[tuple[Expr, int]]:
+        """(start, size) of the shares, once for all equal ones, inside their `ascend.blocks`."""
+        full, tail = divmod(self.extent, self.step)
+        if full:
+            with kb.blocks(first_block, first_block + full) as blk:
+                yield (blk + -first_block) * self.step if full > 1 else Expr(), self.step
+        if tail:
+            with kb.blocks(first_block + full, first_block + full + 1):
+                yield Expr(full * self.step), tail
+
+
+@cache
+def temporaries(
+    steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType
+) -> tuple[DType, ...]:
+    """Element types of the buffers of tile size that `emit_steps` takes over inputs of (type, reusable)."""
+    kb = KernelBuilder("count", [], 1)
+    taken: list[DType] = []
+    with kb.blocks(0, 1):
+
+        def allocate(dtype: DType, number: int) -> object:
+            taken.append(dtype)
+            return kb.view(kb.alloc("tmp", Space.UB, (1,), dtype))
+
+        views = [
+            Value(kb.view(kb.alloc("in", Space.UB, (1,), dtype)), dtype, reusable) for dtype, reusable in inputs
+        ]
+        out = kb.view(kb.alloc("out", Space.UB, (1,), out_dtype))
+        emit_steps(kb, steps, views, out, out_dtype, Scratch(allocate))  # pyright: ignore[reportArgumentType]
+    return tuple(taken)
+
+
+def merge_axes(
+    sizes: Sequence[int], strides: Sequence[Sequence[int]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """The same elements with as few axes as all views allow.
+
+    `strides[v]` are those of view v. Axes of size 1 vanish; neighbours join where, in every view, the outer stride
+    is the inner one times the inner size. At least one axis is left.
+    """
+    axes: list[tuple[int, tuple[int, ...]]] = []
+    for axis, size in enumerate(sizes):
+        if size == 1:
+            continue
+        here = tuple(s[axis] for s in strides)
+        if axes and all(outer == inner * size for outer, inner in zip(axes[-1][1], here, strict=True)):
+            axes[-1] = axes[-1][0] * size, here
+        else:
+            axes.append((size, here))
+    axes = axes or [(1, (1,) * len(strides))]
+    return tuple(size for size, _ in axes), [tuple(axis[1][v] for axis in axes) for v in range(len(strides))]

@@ -1,0 +1,174 @@
+"""Turn a graph of kernel calls into a program: symbolic buffers and tasks in streams.
+
+    %y = ascend.task.call @k(%x, %w) {...}   ->   %y = ascend.task.buffer workspace : ...
+                                                  ascend.task.launch "conv1" @k(%x, %w) -> (%y) blocks(8) {...}
+
+Operators that have no kernel become AI CPU tasks, views share their operand's buffer, and what a function returns
+is written straight into the output where that is possible. Tasks keep the order of the graph, in one stream.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.task import AicpuOp, BufferOp, CallOp, CopyTaskOp, LaunchOp, ProgramOp, StreamOp
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.core import GeOp, Tensor
+from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.locations import source_nodes
+from graph_engine.errors import GraphEngineError
+from graph_engine.lowering.lower_to_kernels import is_view
+from graph_engine.transforms.pass_base import GePass
+
+
+def _labels(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: str) -> list[str]:
+    names: list[str] = []
+    for i in range(count):
+        name = attributes.data[i].data.get("ge.name") if attributes is not None else None
+        names.append(name.data if isinstance(name, StringAttr) else f"{default}{i}")
+    return names
+
+
+@dataclass
+class _Scheduler:
+    func: FuncOp
+    program: ProgramOp
+    kernels: dict[str, KernelOp]
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    labels: dict[str, int] = field(default_factory=dict[str, int])
+    stream: StreamOp = field(default_factory=lambda: StreamOp("s0"))
+
+    def buffer(self, op: BufferOp, value: SSAValue) -> SSAValue:
+        """Declares the buffer of a value."""
+        op.tensor.name_hint = value.name_hint
+        self.program.body.block.add_op(op)
+        self.buffers[value] = op.tensor
+        return op.tensor
+
+    def run(self) -> None:
+        """Inputs, then operators in order, then what is left to copy into outputs."""
+        block = self.func.body.block
+        args = self.func.arg_attrs
+        for i, (arg, label) in enumerate(zip(block.args, _labels(args, len(block.args), "x"), strict=True)):
+            self.buffer(BufferOp("input", arg.type, index=i, label=label), arg)
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        outputs = self.outputs(last)
+        for op in block.ops:
+            if isinstance(op, ConstantOp):
+                name = source_nodes(op.location)
+                label = name[0].name if name else None
+                self.buffer(BufferOp("weight", op.result.type, value=op.value, label=label), op.result)
+            elif is_view(op):
+                source = self.buffers[op.operands[0]]
+                segment = cast(BufferOp, source.owner).segment.data
+                if segment == "weight":
+                    raise GraphEngineError(f"{op.name} of a constant is left; run fold-constants first")
+                index = cast(BufferOp, source.owner).index.value.data
+                self.buffer(BufferOp(segment, op.results[0].type, index=index, alias=source), op.results[0])
+            elif not isinstance(op, ReturnOp):
+                for result in op.results:
+                    self.declare(result, outputs)
+                self.task(op)
+        self.finish(last, outputs)
+        self.program.body.block.add_op(self.stream)
+
+    def outputs(self, last: ReturnOp) -> dict[SSAValue, list[int]]:
+        """Which outputs each returned value, seen through views, goes to."""
+        wanted: dict[SSAValue, list[int]] = {}
+        for i, value in enumerate(last.arguments):
+            root: SSAValue = value
+            while isinstance(root.owner, Operation) and is_view(root.owner):
+                root = root.owner.operands[0]
+            wanted.setdefault(root, []).append(i)
+        return wanted
+
+    def output_labels(self, last: ReturnOp) -> list[str]:
+        """Names of the outputs."""
+        return _labels(self.func.res_attrs, len(last.arguments), "y")
+
+    def declare(self, value: SSAValue, outputs: dict[SSAValue, list[int]]) -> None:
+        """A result's buffer: an output if it is returned, else workspace."""
+        if value in outputs:
+            last = self.func.body.block.last_op
+            assert isinstance(last, ReturnOp)
+            index = outputs[value].pop(0)
+            label = self.output_labels(last)[index]
+            self.buffer(BufferOp("output", value.type, index=index, label=label), value)
+        else:
+            self.buffer(BufferOp("workspace", value.type), value)
+
+    def finish(self, last: ReturnOp, outputs: dict[SSAValue, list[int]]) -> None:
+        """Copies what is returned twice, or is an input or a constant, into its outputs."""
+        labels = self.output_labels(last)
+        for root, left in outputs.items():
+            for index in left:
+                value = last.arguments[index]
+                target = BufferOp("output", value.type, index=index, label=labels[index])
+                self.program.body.block.add_op(target)
+                copy = CopyTaskOp(self.buffers[value], target.tensor)
+                copy.location = root.owner.location if isinstance(root.owner, Operation) else copy.location
+                self.stream.body.block.add_op(copy)
+
+    def label(self, op: Operation, kind: str) -> str:
+        """A name for the task, unique in the program: the source node's, else the operator's."""
+        nodes = source_nodes(op.location)
+        name = "trans_TransData" if kind == "TransData" else (nodes[0].name if nodes else kind)
+        number = self.labels.get(name, 0)
+        self.labels[name] = number + 1
+        return name if number == 0 and kind != "TransData" else f"{name}_{number}"
+
+    def task(self, op: Operation) -> None:
+        """The task of an operator."""
+        inputs = [self.buffers[v] for v in op.operands]
+        results = [self.buffers[v] for v in op.results]
+        if isinstance(op, CallOp):
+            kernel = self.kernels[op.kernel.data]
+            kind = op.info.data.get("type")
+            label = self.label(op, kind.data if isinstance(kind, StringAttr) else "Kernel")
+            task: Operation = LaunchOp(label, op.kernel.data, inputs, results, kernel.block_dim.value.data, op.info)
+        elif isinstance(op, GeOp):
+            attributes = op.attribute_values()
+            if op.name == "ge.cast":
+                attributes["to"] = element_name(cast(Tensor, op.results[0].type).element_type)
+            kind_name = "".join(part.capitalize() for part in op.name.removeprefix("ge.").split("_"))
+            info: dict[str, Attribute] = {
+                "type": StringAttr(kind_name),
+                "macs": IntegerAttr(op.cost().macs, 64),
+                "layout_bytes": IntegerAttr(0, 64),
+            }
+            if "ge.no_kernel" in op.attributes:
+                info["no_kernel"] = op.attributes["ge.no_kernel"]
+            text = json.dumps(attributes)
+            task = AicpuOp(self.label(op, kind_name), op.name, text, inputs, results, DictionaryAttr(info))
+        else:
+            raise GraphEngineError(f"schedule-tasks: {op.name} is no task; run lower-to-kernels first")
+        task.location = op.location
+        self.stream.body.block.add_op(task)
+
+
+@dataclass(frozen=True)
+class ScheduleTasks(GePass):
+    """Turn a graph of kernel calls into a program: symbolic buffers and tasks in streams."""
+
+    name = "schedule-tasks"
+
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip that the program is for"})
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = {k.sym_name.data: k for k in op.ops if isinstance(k, KernelOp)}
+        for func in list(op.ops):
+            if isinstance(func, FuncOp):
+                program = ProgramOp(func.sym_name.data, self.soc)
+                _Scheduler(func, program, kernels).run()
+                op.body.block.insert_op_before(program, func)
+                func.detach()
+                func.erase()
