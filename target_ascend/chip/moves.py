@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from graph_engine.target_ascend.chip.cube import fractal_matrix
 from graph_engine.target_ascend.chip.operands import Array, Counters, Site, Step, coalesce, reader, value_of, writer
-from graph_engine.target_ascend.isa.model import SPECS, Opcode
+from graph_engine.target_ascend.isa.model import SPECS, Opcode, Space
 
 _PARAMS = SPECS[Opcode.LOAD3D].params
 
@@ -82,7 +82,7 @@ def build_load3d(site: Site) -> Step:
     m1, k1, rows, c0 = dst.sizes
     read = reader(site, src, raw=True)
     gather = Img2col(site)
-    matrix = fractal_matrix(site, dst)
+    matrix = fractal_matrix(site, dst) if site.buffers[dst.buffer].space is Space.L0A else None
     if matrix is None:
         target = writer(site, dst, raw=True).target
 
