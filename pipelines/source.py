@@ -62,7 +62,8 @@ class Chunk:
             parent = parent.parent_op()
         nodes = ", ".join(f'"{node.name}"' for node in source_nodes(op.location))
         subject = f"'{op.name}' ({nodes})" if nodes else f"'{op.name}'"
-        return self.place(self.starts[parent] if parent else 0, f"{subject}: {one_line(message)}")
+        message = one_line(message).removeprefix(f"{op.name}: ")  # ours name the operator themselves
+        return self.place(self.starts[parent] if parent else 0, f"{subject}: {message}")
 
 
 def one_line(message: str) -> str:

@@ -38,7 +38,8 @@ def window_extent(extent: int, kernel: int, stride: int, pads: int, dilation: in
 class Conv2dOp(GeOp):
     """Two-dimensional convolution (ONNX Conv): x[N,C,H,W], w[O,C/group,kh,kw], optional bias b[O] -> [N,O,H',W'].
 
-    `pads` = [h_begin, w_begin, h_end, w_end]; outputs o of group g see only the input channels of group g.
+    `pads` = [h_begin, w_begin, h_end, w_end]; outputs o of group g see only the input channels of group g. All operands
+    have one element type, except that b may be fp32: the sums that it is added to are.
     """
 
     name = "ge.conv2d"

@@ -31,7 +31,7 @@ class MatmulOp(GeOp):
     """Matrix product of the last two axes, numpy's broadcasting on the others (ONNX MatMul, Gemm without factors).
 
     a[..., M, K] (or [..., K, M] if `transpose_a`) times b[..., K, N] (or [..., N, K] if `transpose_b`), plus an
-    optional bias that broadcasts onto the result [..., M, N].
+    optional bias that broadcasts onto the result [..., M, N] and may be fp32 whatever the others are.
     """
 
     name = "ge.matmul"

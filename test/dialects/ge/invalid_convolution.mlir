@@ -94,3 +94,11 @@ func.func @f(%x: tensor<1x4x9x11xf32>, %w: tensor<8x4x3x3xf32>) {
   %y = ge.conv2d %x, %w {group = 1, group = 1} : (tensor<1x4x9x11xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x9xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<1x4x9x11xf32>, %w: tensor<8x4x3x3xf32>, %b: tensor<8xf16>) {
+  // expected-error@+1 {{operands must have one element type, got f32 and f16}}
+  %y = ge.conv2d %x, %w, %b : (tensor<1x4x9x11xf32>, tensor<8x4x3x3xf32>, tensor<8xf16>) -> tensor<1x8x7x9xf32>
+  return
+}

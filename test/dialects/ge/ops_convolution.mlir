@@ -36,3 +36,10 @@ func.func @other_attributes_stay(%x: tensor<1x4x9x11xf32>, %w: tensor<4x1x3x3xf3
   %y = ge.conv2d %x, %w {group = 4, ge.precision = "fp32", test.flag} : (tensor<1x4x9x11xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x7x9xf32>
   return
 }
+
+// CHECK-LABEL: func.func @bias_may_be_fp32
+func.func @bias_may_be_fp32(%x: tensor<1x4x9x11xf16>, %w: tensor<8x4x3x3xf16>, %b: tensor<8xf32>) {
+  // CHECK: %y = ge.conv2d %x, %w, %b : (tensor<1x4x9x11xf16>, tensor<8x4x3x3xf16>, tensor<8xf32>) -> tensor<1x8x7x9xf16>
+  %y = ge.conv2d %x, %w, %b : (tensor<1x4x9x11xf16>, tensor<8x4x3x3xf16>, tensor<8xf32>) -> tensor<1x8x7x9xf16>
+  return
+}
