@@ -24,13 +24,13 @@ from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
 from graph_engine.lowering.kernels.vector_tiling import (
     BLOCK,
+    BURST,
     CoreSplit,
     buffer_bytes,
     even_tile,
     largest,
     merge_axes,
     temporaries,
-    ub_room,
     worthwhile_tile,
 )
 from graph_engine.target_ascend.isa.model import DType, Space
@@ -109,7 +109,8 @@ def build_elementwise(name: str, group: Elementwise, soc: Soc) -> KernelOp:
 def _deal(group: Elementwise, soc: Soc) -> tuple[int, CoreSplit]:
     """The axis that the cores share: the one with the smallest largest share, the outermost of equal ones.
 
-    A core writes whole blocks of memory, so that no two of them meet in one.
+    A core writes whole blocks of memory, so that no two of them meet in one. Shares that begin at multiples of
+    `BURST` are worth a little imbalance.
     """
     width, strides = group.result.dtype.bytes, group.result.strides
     total = prod(group.sizes)
@@ -118,10 +119,11 @@ def _deal(group: Elementwise, soc: Soc) -> tuple[int, CoreSplit]:
     for axis, size in enumerate(group.sizes):
         if axis and any(strides[a] * width % BLOCK for a in range(axis)):
             break
-        unit = BLOCK // gcd(BLOCK, strides[axis] * width)
-        split = CoreSplit.of(size, unit, cores)
-        if best is None or split.step / size < best[0]:
-            best = split.step / size, axis, split
+        for align, rate in ((BURST, 1.0), (BLOCK, soc.ddr.unaligned_factor)):
+            split = CoreSplit.of(size, align // gcd(align, strides[axis] * width), cores)
+            cost = split.step / size / rate
+            if best is None or cost < best[0]:
+                best = cost, axis, split
     assert best is not None
     return best[1], best[2]
 
@@ -134,20 +136,27 @@ def _box(sizes: Sequence[int], elements: int, unit: int) -> tuple[int, ...]:
             box[axis] = sizes[axis]
             elements //= sizes[axis]
             continue
-        inner = unit if axis == len(sizes) - 1 else 1
-        cut = max(1, elements // inner * inner or elements)
-        box[axis] = even_tile(sizes[axis], cut, inner)
+        unit = min(unit, elements) if axis == len(sizes) - 1 else 1
+        box[axis] = even_tile(sizes[axis], elements // unit * unit, unit)
         break
     return tuple(box)
 
 
 def _tile(group: Elementwise, sizes: tuple[int, ...], soc: Soc) -> tuple[int, ...]:
     """Extents of a core's tiles. Raises NoKernel if not even one block of elements fits UB."""
-    unit, room, total = BLOCK // 2, ub_room(soc), prod(sizes)
-    most = largest(total, lambda n: group.tile_bytes(_box(sizes, n, unit)) <= room)
+    width, total = group.result.dtype.bytes, prod(sizes)
+
+    def box(elements: int) -> tuple[int, ...]:
+        return _box(sizes, elements, BURST // width)
+
+    def fits(elements: int) -> bool:
+        return group.tile_bytes(box(elements)) <= soc.buffers["ub"]
+
+    most = largest(total, fits)
     if not most:
         raise NoKernel("the operands of one tile do not fit the unified buffer")
-    return _box(sizes, min(most, worthwhile_tile(total, group.result.dtype.bytes, soc)), unit)
+    enough = min(most, worthwhile_tile(total, width, soc))
+    return box(enough if fits(enough) else most)
 
 
 @dataclass

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.ir import SSAValue
-
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
@@ -114,9 +112,10 @@ def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
     inner = dims[-1]
     turned = part.source is not None and inner.src != 1 and any(d.src == 1 for d in dims[:-1])
     if turned:
-        # The axis contiguous in the source goes next to the innermost one of the result.
+        # The axes contiguous in the source and in the result come last, the longer one first: it may be cut.
         p = next(i for i, d in enumerate(dims) if d.src == 1)
-        dims = (*dims[:p], *dims[p + 1 : -1], dims[p], inner)
+        pair = sorted((dims[p], inner), key=lambda d: -d.write)
+        dims = (*dims[:p], *dims[p + 1 : -1], *pair)
         if 2 not in (movement.dtype.bytes, source.bytes):
             raise NoKernel("the transposing move works on 16-bit elements")
         wide += 2
@@ -131,7 +130,8 @@ def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
         if whole * rounded[i] > budget:
             break
         whole *= rounded[i]
-    if prod(rounded[split + 1 :]) > budget:
+    split = min(split, len(dims) - core)
+    if prod(rounded[split + 1 :]) * (16 if turned and split == len(dims) - core else 1) > budget:
         raise NoKernel("one tile of the move does not fit the unified buffer")
     tile = max(1, min(sizes[split], budget // prod(rounded[split + 1 :])))
     if turned and split >= len(dims) - core and tile < sizes[split]:
@@ -140,14 +140,15 @@ def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
             raise NoKernel("one tile of the move does not fit the unified buffer")
     if dims[split].read != dims[split].write and tile < sizes[split]:
         raise NoKernel("a filled axis has to be cut")
+    granule = 1
+    if dims[split].read != dims[split].write:
+        granule = sizes[split]
+    elif split >= len(dims) - core:
+        granule = min(sizes[split], 16)
     looped = [i for i in range(split) if dims[i].read == dims[i].write]
     cores = soc.cores.aic
-    dealt = max([*looped, split], key=lambda i: min(cores, sizes[i] if i < split else -(-sizes[i] // tile)))
-    granule = 1
-    if dealt == split and dims[split].read != dims[split].write:
-        granule = sizes[split]
-    elif dealt == split and split >= len(dims) - core:
-        granule = min(sizes[split], 16)
+    dealt = max([*looped, split], key=lambda i: min(cores, sizes[i] if i < split else -(-sizes[i] // granule)))
+    granule = granule if dealt == split else 1
     if any(dims[i].read != dims[i].write for i in range(split)):
         raise NoKernel("a filled axis has to be looped over")
     return _Plan(part, dims, split, tile, turned, dealt, granule)
@@ -183,30 +184,29 @@ class _Writer:
         kb, movement, part = self.kb, self.movement, self.plan.part
         slot = f"p{movement.parts.index(part)}"
         reads, writes = tuple(d.read for d in dims), tuple(d.write for d in dims)
-        result = kb.args[-1]
-        out = kb.view(result, dst + part.dst_offset, writes, tuple(d.dst for d in dims))
         if part.source is None:
             ub = kb.alloc(f"{slot}_fill", Space.UB, writes, movement.dtype)
             kb.vec("dup", kb.view(ub), imm=movement.fill)
-            kb.copy(out, kb.view(ub))
+            kb.copy(kb.view(kb.args[-1], dst + part.dst_offset, writes, tuple(d.dst for d in dims)), kb.view(ub))
             return
         source = kb.args[part.source]
         if self.plan.turned:
-            self.turn(slot, source, dims, src, out)
+            self.turn(slot, source, dims, src, dst)
             return
         ub = kb.alloc(f"{slot}_in", Space.UB, writes, source.dtype)
         if reads != writes:
             kb.vec("dup", kb.view(ub), imm=movement.fill)
         loaded = kb.view(source, src + part.src_offset, reads, tuple(d.src for d in dims))
         kb.copy(kb.view(ub, 0, reads), loaded)
+        out = kb.view(kb.args[-1], dst + part.dst_offset, writes, tuple(d.dst for d in dims))
         kb.copy(out, kb.view(self.converted(slot, ub), 0, writes))
 
-    def turn(self, slot: str, source: Buf, dims: tuple[Dim, ...], src: Expr, out: SSAValue) -> None:
+    def turn(self, slot: str, source: Buf, dims: tuple[Dim, ...], src: Expr, dst: Expr) -> None:
         """A tile whose last two axes change places on the way."""
         kb, movement, part = self.kb, self.movement, self.plan.part
-        if len(dims) == 1:  # only the innermost axis of the result is left: a row of one
-            dims = (Dim(1, 1, 1, 1), *dims)
         *outer, p, q = dims
+        if p.src != 1:
+            p, q = q, p
         lead = tuple(d.write for d in outer)
         rows, columns = _round16(q.write), _round16(p.write)
         ub = kb.alloc(f"{slot}_in", Space.UB, (*lead, rows, columns), source.dtype)
@@ -222,6 +222,8 @@ class _Writer:
         kb.vec("transpose", kb.view(turned), kb.view(ready))
         final = self.converted(slot, turned)
         writes = (*lead, p.write, q.write)
+        steps = (*(d.dst for d in outer), p.dst, q.dst)
+        out = kb.view(kb.args[-1], dst + part.dst_offset, writes, steps)
         kb.copy(out, kb.view(final, 0, writes, final.strides))
 
     def converted(self, slot: str, ub: Buf) -> Buf:

@@ -15,6 +15,9 @@ from graph_engine.target_ascend.soc.soc import Soc
 BLOCK = 32
 """Bytes of a data block: starts in UB are multiples of it, and cores write whole ones."""
 
+BURST = 512
+"""Bytes: moves that begin at multiples of it run at the full rate of device memory."""
+
 TILES = 4
 """Tiles that a core's share is cut into where it is large enough: loads, arithmetic and stores then overlap."""
 
@@ -32,11 +35,6 @@ def round_up(a: int, unit: int) -> int:
 def buffer_bytes(elements: int, dtype: DType, versions: int = 1) -> int:
     """Bytes of UB that a buffer takes."""
     return versions * round_up(elements * dtype.bytes, BLOCK)
-
-
-def ub_room(soc: Soc) -> int:
-    """Bytes of UB that a kernel may fill."""
-    return soc.buffers["ub"]
 
 
 def largest(limit: int, fits: Callable[[int], bool]) -> int:
@@ -93,9 +91,7 @@ class CoreSplit:
 
 
 @cache
-def temporaries(
-    steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType
-) -> tuple[DType, ...]:
+def temporaries(steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType) -> tuple[DType, ...]:
     """Element types of the buffers of tile size that `emit_steps` takes over inputs of (type, reusable)."""
     kb = KernelBuilder("count", [], 1)
     taken: list[DType] = []
@@ -105,17 +101,13 @@ def temporaries(
             taken.append(dtype)
             return kb.view(kb.alloc("tmp", Space.UB, (1,), dtype))
 
-        views = [
-            Value(kb.view(kb.alloc("in", Space.UB, (1,), dtype)), dtype, reusable) for dtype, reusable in inputs
-        ]
+        views = [Value(kb.view(kb.alloc("in", Space.UB, (1,), dtype)), dtype, reusable) for dtype, reusable in inputs]
         out = kb.view(kb.alloc("out", Space.UB, (1,), out_dtype))
         emit_steps(kb, steps, views, out, out_dtype, Scratch(allocate))  # pyright: ignore[reportArgumentType]
     return tuple(taken)
 
 
-def merge_axes(
-    sizes: Sequence[int], strides: Sequence[Sequence[int]]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+def merge_axes(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The same elements with as few axes as all views allow.
 
     `strides[v]` are those of view v. Axes of size 1 vanish; neighbours join where, in every view, the outer stride
