@@ -135,7 +135,7 @@ class WeightRef:
 
     def _resolve(self) -> None:
         if self._loader is None:
-            found = _in_memory.get(self._sha256) or _find(self.name, self._sha256)
+            found = _find(self.name, self._sha256)
             self._dtype, self._shape = found._dtype, found._shape
             self._loader, self._origin = found._loader, found._origin
 
@@ -250,9 +250,10 @@ def register_store(path: str | Path) -> Path:
     full = Path(path).resolve()
     if not full.is_file():
         raise GraphEngineError(f"weights store {path} does not exist")
-    known = _stores.get(full)
+    known = _stores.pop(full, None)
     if known is None or known.stamp != _stamp(full):
-        _stores[full] = OnnxStore(full) if full.suffix == ".onnx" else SafetensorsStore(full)
+        known = OnnxStore(full) if full.suffix == ".onnx" else SafetensorsStore(full)
+    _stores[full] = known
     return full
 
 
@@ -267,9 +268,12 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _find(name: str, sha256: str) -> WeightRef:
-    for store in _stores.values():
+    """Looks in the stores, those of the latest module first, then among tensors in memory, which no file may hold."""
+    for store in reversed(_stores.values()):
         if (found := store.find(name, sha256)) is not None:
             return found
+    if (held := _in_memory.get(sha256)) is not None:
+        return held
     searched = ", ".join(str(path) for path in _stores) or "none is open"
     raise GraphEngineError(f"weight '{name}' (sha256 {sha256[:16]}...) is in no weights store; searched: {searched}")
 

@@ -35,6 +35,7 @@ from graph_engine.dialects.ge.weights import (
     materialize,
     open_stores,
     refer_stores,
+    register_store,
     save_store,
     weight_names,
 )
@@ -161,6 +162,16 @@ def test_a_second_generation_refers_to_its_parent(tmp_path: Path) -> None:
     open_stores(third, tmp_path / "sub")
     np.testing.assert_array_equal(materialize(values(third)[0]), W)
     np.testing.assert_array_equal(materialize(values(third)[1]), W + 1)
+
+
+def test_an_open_store_comes_before_a_twin_in_memory(tmp_path: Path) -> None:
+    save_store(module_of(constant_attr(W, "w")), tmp_path / "a.safetensors")
+    twin = constant_attr(W.copy(), "twin")
+    text = text_of(module_of(twin))
+    register_store(tmp_path / "a.safetensors")
+    parsed = parse(text)
+    assert save_store(parsed, tmp_path / "b.safetensors") == 0
+    assert 'ge.stores = ["a.safetensors"]' in text_of(parsed)
 
 
 def test_writing_over_the_own_store_keeps_what_it_holds(tmp_path: Path) -> None:
