@@ -1,16 +1,139 @@
-"""Vector kernels: elementwise groups, row reductions, window reductions."""
+"""Vector kernels: elementwise groups, softmax, pooling; each alone or as the anchor of a `ge.fused`."""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from math import prod
 
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.interning import shape_of_type
+from graph_engine.dialects.ge.normalization import SoftmaxOp
+from graph_engine.dialects.layout import is_plain
+from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.selection.choice import Choice
+from graph_engine.lowering.kernels.reduction_tail import Tail, stem
+from graph_engine.lowering.kernels.softmax import SoftmaxShape, build_softmax
+from graph_engine.lowering.kernels.vector_steps import STEPS, Step
+from graph_engine.lowering.selection.broadcast import strides_over
+from graph_engine.lowering.selection.choice import (
+    Choice,
+    Region,
+    dtype_of_tensor,
+    elementwise_step,
+    region_of,
+    require_static,
+    stored_shape,
+    tensor,
+)
+from graph_engine.lowering.selection.pooling import POOLING_OPERATORS, select_pooling
+from graph_engine.target_ascend.isa.model import DType
 
-VECTOR_OPERATORS: tuple[str, ...] = ()
+ELEMENTWISE_OPERATORS: tuple[str, ...] = (*STEPS, "ge.cast")
+VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, "ge.softmax", *POOLING_OPERATORS)
 """Operators (or anchors of `ge.fused`) that `select_vector` serves."""
 
 
 def select_vector(op: Operation) -> Choice:
     """The kernel of a vector operator. Raises NoKernel with the reason if there is none."""
-    raise NoKernel(f"no vector kernel serves {op.name}")
+    require_static(*(tensor(v) for v in (*op.operands, *op.results)))
+    for value in (*op.operands, *op.results):
+        require_float(value)
+        if not prod(shape_of_type(tensor(value))):
+            raise NoKernel("a tensor has no elements")
+    anchor = op.anchor.data if isinstance(op, FusedOp) else op.name
+    if anchor in ELEMENTWISE_OPERATORS:
+        return _elementwise(op)
+    region = region_of(op)
+    tail = tail_of(region)
+    if isinstance(region.anchor, SoftmaxOp):
+        return _softmax(region, region.anchor, tail)
+    return select_pooling(region, tail)
+
+
+def require_float(value: SSAValue) -> DType:
+    """The element type. Raises NoKernel for one other than fp16 and fp32."""
+    dtype = dtype_of_tensor(tensor(value))
+    if dtype not in (DType.F16, DType.F32):
+        raise NoKernel(f"vector kernels compute in fp16 and fp32, not in {dtype.mlir}")
+    return dtype
+
+
+def operator_type(name: str) -> str:
+    """The profile's name of a single operator: "ge.leaky_relu" is LeakyRelu."""
+    return "".join(part.capitalize() for part in name.removeprefix("ge.").split("_"))
+
+
+def _elementwise(op: Operation) -> Choice:
+    """All operators of the group as steps over the stored result."""
+    outer: dict[SSAValue, SSAValue] = {v: v for v in op.operands}
+    operators, yielded = [op], list[SSAValue](op.results)
+    if isinstance(op, FusedOp):
+        outer = dict(zip(op.block.args, op.inputs, strict=True))
+        operators = [o for o in op.block.ops if o is not op.terminator]
+        yielded = list(op.terminator.values)
+    if len(yielded) != 1 or yielded[0] is not operators[-1].results[0]:
+        raise NoKernel("the result is not the one of the last operator")
+    used = [v for v in outer if any(v in o.operands for o in operators)]
+    number_of = {value: i for i, value in enumerate(used)}
+    steps: list[Step] = []
+    for inner in operators:
+        if any(v not in number_of for v in inner.operands):
+            raise NoKernel(f"an operand of {inner.name} is no tensor of the graph")
+        require_float(inner.results[0])
+        steps.append(elementwise_step(inner, number_of))
+        number_of[inner.results[0]] = len(used) + len(steps) - 1
+    result = tensor(yielded[0])
+    streams = [Stream(stored_shape(v), dtype_of_tensor(tensor(v)), strides_over(tensor(v), result)) for v in used]
+    group = Elementwise.of(streams, stored_shape(yielded[0]), dtype_of_tensor(result), steps)
+    names = [step.op for step in steps]
+    return Choice(
+        ("elementwise", group),
+        names[0].removeprefix("ge.") if len(names) == 1 else stem("elementwise", steps),
+        operator_type(names[0]) if len(names) == 1 else "Elementwise",
+        lambda name, soc: build_elementwise(name, group, soc),
+        [outer[v] for v in used],
+        tuple(i for i, s in enumerate(streams) if (s.shape, s.dtype) == (group.result.shape, group.result.dtype)),
+    )
+
+
+def tail_of(region: Region) -> Tail:
+    """The steps behind a reduction. Raises NoKernel where they are not elementwise over its result alone."""
+    result = region.anchor.results[0]
+    number_of: dict[SSAValue, int] = {result: 0}
+    steps: list[Step] = []
+    for op in region.rest:
+        if any(v not in number_of for v in op.operands):
+            raise NoKernel(f"{op.name} in the kernel of {region.anchor.name} has an operand of its own")
+        require_float(op.results[0])
+        steps.append(elementwise_step(op, number_of))
+        number_of[op.results[0]] = len(steps)
+    if len(region.yielded) != 1 or number_of.get(region.yielded[0]) != len(steps):
+        raise NoKernel("the result is not the one of the last operator")
+    return Tail(require_float(result), require_float(region.yielded[0]), tuple(steps))
+
+
+def operand_of(region: Region, value: SSAValue) -> SSAValue:
+    """The value outside that the anchor reads. Raises NoKernel if it is computed inside."""
+    outside = region.outside(value)
+    if outside is None:
+        raise NoKernel("the operand of the anchor is computed inside the region")
+    return outside
+
+
+def _softmax(region: Region, op: SoftmaxOp, tail: Tail) -> Choice:
+    shape = shape_of_type(tensor(op.x))
+    axis = op.axis.value.data % max(1, len(shape))
+    if not all(is_plain(v.type) for v in (op.x, *region.yielded)):
+        raise NoKernel("softmax takes rows of a plain tensor")
+    if prod(shape[axis + 1 :]) != 1:
+        raise NoKernel(f"softmax over axis {axis} of {len(shape)}, whose elements are not neighbours")
+    softmax = SoftmaxShape(prod(shape[:axis]), prod(shape[axis:]), tail)
+    return Choice(
+        ("softmax", softmax),
+        stem("softmax", tail.steps),
+        "SoftmaxV2",
+        lambda name, soc: build_softmax(name, softmax, soc),
+        [operand_of(region, op.x)],
+        (0,) if tail.out_dtype is tail.dtype else (),
+    )

@@ -1,0 +1,94 @@
+"""Selection of pooling kernels: windows, and the means of an average's windows."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f32
+
+from graph_engine.dialects.ge.core import GeOp
+from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
+from graph_engine.dialects.ge.pooling import AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp, MaxPoolOp
+from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.dialects.layout import NC1HWC0
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.pooling import PoolShape, build_pool
+from graph_engine.lowering.kernels.reduction_tail import Tail, stem
+from graph_engine.lowering.kernels.window_axis import WindowAxis
+from graph_engine.lowering.selection.choice import (
+    Choice,
+    ConstantArgument,
+    Region,
+    require_encoding,
+    stored_shape,
+    tensor,
+)
+
+_TYPES = {
+    "ge.max_pool": "MaxPoolV3",
+    "ge.avg_pool": "AvgPoolV2",
+    "ge.global_avg_pool": "GlobalAveragePool",
+    "ge.global_max_pool": "GlobalMaxPool",
+}
+POOLING_OPERATORS: tuple[str, ...] = tuple(_TYPES)
+
+
+def select_pooling(region: Region, tail: Tail) -> Choice:
+    """The kernel of a pooling operator. Raises NoKernel with the reason if there is none."""
+    op = region.anchor
+    if not isinstance(op, MaxPoolOp | AvgPoolOp | GlobalAvgPoolOp | GlobalMaxPoolOp):
+        raise NoKernel(f"{op.name} is no pooling")
+    if len(shape_of_type(tensor(op.x))) != 4:
+        raise NoKernel(f"{op.name} of a tensor that is no feature map")
+    for value in (op.x, op.result, *region.yielded):
+        require_encoding(tensor(value), NC1HWC0)
+    source = region.outside(op.x)
+    if source is None:
+        raise NoKernel(f"the operand of {op.name} is computed inside the region")
+    n, c1, h, w, lanes = stored_shape(op.x)
+    _, _, ho, wo, _ = stored_shape(op.result)
+    rows, columns = _axes(op, (h, w), (ho, wo))
+    inputs: list[object] = [source]
+    mean: float | None = None
+    if isinstance(op, AvgPoolOp | GlobalAvgPoolOp):
+        counts = _counts(op, rows, columns)
+        flat = {r * c for r in counts[0] for c in counts[1]}
+        mean = 1 / flat.pop() if len(flat) == 1 else 0.0
+        if not mean:
+            inputs.append(_table(counts))
+    shape = PoolShape(n * c1, rows, columns, lanes, mean, tail)
+    return Choice(
+        ("pool", shape),
+        stem(op.name.removeprefix("ge."), tail.steps),
+        _TYPES[op.name],
+        lambda name, soc: build_pool(name, shape, soc),
+        inputs,  # pyright: ignore[reportArgumentType]
+    )
+
+
+def _axes(op: GeOp, inputs: tuple[int, int], outputs: tuple[int, int]) -> tuple[WindowAxis, WindowAxis]:
+    """The window along rows and columns."""
+    values = op.attribute_values()
+    kernel = values.get("kernel", inputs)
+    strides, dilations, pads = (
+        values.get("strides", (1, 1)),
+        values.get("dilations", (1, 1)),
+        values.get("pads", (0, 0)),
+    )
+    rows, columns = (WindowAxis(inputs[i], outputs[i], kernel[i], strides[i], dilations[i], pads[i]) for i in range(2))
+    return rows, columns
+
+
+def _counts(op: GeOp, rows: WindowAxis, columns: WindowAxis) -> tuple[list[int], list[int]]:
+    """Elements that a window divides by are the product of these, one number an output row and column."""
+    values = op.attribute_values()
+    if not values.get("count_include_pad", False):
+        return rows.counts(), columns.counts()
+    top, left, bottom, right = values["pads"]
+    return rows.counts(top, bottom), columns.counts(left, right)
+
+
+def _table(counts: tuple[list[int], list[int]]) -> ConstantArgument:
+    """1 / count of every output position, in fp32."""
+    import numpy as np
+
+    table = (1 / np.outer(*counts).astype(np.float64)).astype(np.float32)
+    return ConstantArgument(constant_attr(table, "means"), tensor_type(table.shape, f32))
