@@ -19,6 +19,7 @@ from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.printing import to_text
 from graph_engine.pipelines.verification import InvalidOperation, verify
 from graph_engine.transforms.driver import RewriteContext, RewriteLimitReached
+from graph_engine.transforms.pass_base import OperatorError
 
 PHASE_ATTRIBUTE = "ge.phase"
 """Set on a module by the default pipeline at the end of each phase, so that a dumped stage can be resumed."""
@@ -129,6 +130,8 @@ def _apply(context: Context, module: ModuleOp, body: ModulePass) -> None:
         pass
     except InvalidOperation as error:
         raise PassFailed(f"pass '{body.name}': {error}", error) from None
+    except OperatorError as error:
+        raise PassFailed(f"pass '{body.name}': {error}", InvalidOperation(error.op, str(error))) from None
     except (GraphEngineError, DiagnosticException) as error:
         raise PassFailed(f"pass '{body.name}': {error}") from error
 

@@ -22,11 +22,9 @@ from xdsl.utils.exceptions import VerifyException
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Tensor
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
-from graph_engine.dialects.ge.locations import source_nodes
-from graph_engine.errors import GraphEngineError
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import graphs
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import GePass, OperatorError
 
 
 def refined(declared: Tensor, inferred: Tensor) -> Tensor:
@@ -54,8 +52,7 @@ def _infer(op: GeOp | FusedOp, context: RewriteContext) -> None:
     try:
         inferred: Sequence[Tensor] = op.infer()
     except VerifyException as error:
-        names = ", ".join(node.name for node in source_nodes(op.location))
-        raise GraphEngineError(f"{names}: {error}" if names else str(error)) from None
+        raise OperatorError(op, str(error)) from None
     for result, new in zip(op.results, inferred, strict=True):
         declared = cast(Tensor, result.type)
         if (new := refined(declared, new)) != declared:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+
+from graph_engine.errors import GraphEngineError
+
+
+class OperatorError(GraphEngineError):
+    """A rule that an operator breaks, so that a tool can print where the operator stands."""
+
+    def __init__(self, op: Operation, message: str):
+        super().__init__(message)
+        self.op = op
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,9 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.layout import format_name, is_plain
-from graph_engine.errors import GraphEngineError
 from graph_engine.transforms.formats import Format, FormatRules, family_of, format_of, is_view, own_family, tensor
 from graph_engine.transforms.fusion import graphs
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import GePass, OperatorError
 
 
 def fault(op: Operation, rules: FormatRules) -> str | None:
@@ -58,23 +57,24 @@ def _text(format: Format) -> str:
     return "ND" if format is None else str(format)
 
 
-def faults(block: Block, rules: FormatRules) -> Iterator[str]:
-    """All faults of a graph, each with the operator and the model's node."""
+def faults(block: Block, rules: FormatRules) -> Iterator[tuple[Operation, str]]:
+    """All faults of a graph, each with its operator; a border that is not ND is the function's or the return's."""
     for op in block.ops:
         message = fault(op, rules)
         if message is not None:
             nodes = ", ".join(node.name for node in source_nodes(op.location))
-            yield f"{op.name}{f' ({nodes})' if nodes else ''}: {message}"
-    last = block.last_op
-    border = [("input", value) for value in block.args] + [("output", v) for v in (last.operands if last else ())]
-    for what, value in border:
-        if not is_plain(value.type):
-            yield f"a model {what} must be ND, found {format_name(value.type)}"
+            yield op, f"{op.name}{f' ({nodes})' if nodes else ''}: {message}"
+    function, last = block.parent_op(), block.last_op
+    assert function is not None and last is not None
+    for what, op, values in (("input", function, block.args), ("output", last, last.operands)):
+        for value in values:
+            if not is_plain(value.type):
+                yield op, f"a model {what} must be ND, found {format_name(value.type)}"
 
 
 @dataclass(frozen=True)
 class VerifyLayout(GePass):
-    """Raises GraphEngineError with the first fault and the number of further ones."""
+    """Raises OperatorError with the first fault and the number of further ones."""
 
     name = "verify-layout"
 
@@ -82,7 +82,7 @@ class VerifyLayout(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = FormatRules.for_soc(self.soc)
-        found = [message for block in graphs(op) for message in faults(block, rules)]
+        found = [fault for block in graphs(op) for fault in faults(block, rules)]
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            raise GraphEngineError(found[0] + more)
+            raise OperatorError(found[0][0], found[0][1] + more)

@@ -73,6 +73,8 @@ def test_scalar_is_read_as_it_is() -> None:
     body = f"%a = layout.transdata %x : {ND8} -> {ZERO} %y = ge.mul %a, %s : ({ZERO}, {SCALAR}) -> {ZERO}"
     check(f"%x: {ND8}, %s: {SCALAR}", body)
     refused(f"%x: {ND8}, %s: {SCALAR}", body.replace("ge.mul", "ge.add"), "padding lanes are not zero")
+    one = ("x8x", "x1x")  # one channel: the scalar is as wide as the tensor, its lanes are not
+    refused(f"%x: {ND8.replace(*one)}, %s: {SCALAR}", body.replace("ge.mul", "ge.add").replace(*one), "are not zero")
 
 
 def test_border() -> None:
