@@ -7,9 +7,10 @@ file does not say (names of values, where an operator's kernel came from) is cho
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -82,6 +83,14 @@ def tensor_type_of(tensor: TensorDesc) -> Tensor:
     )
 
 
+def _hint(name: str) -> str | None:
+    """What remains of a tensor's name as the name of an SSA value."""
+    try:
+        return SSAValue.extract_valid_name(re.sub(r"[^A-Za-z0-9_$.-]", "_", name))
+    except ValueError:
+        return None
+
+
 def _physical_shape(ty: Tensor) -> tuple[int, ...]:
     try:
         return layout.physical_shape(ty)
@@ -93,7 +102,9 @@ class _Entry:
     def __init__(self, program: Program, entry: EntryPoint):
         self.program, self.entry = program, entry
         self.op = ProgramOp(entry.name, program.soc)
-        self.buffers: dict[tuple[Location, Attribute], SSAValue] = {}
+        self.roots: dict[tuple[Segment, int], SSAValue] = {}
+        """The inputs and outputs; every other buffer in one of them is a view of it."""
+        self.buffers: dict[tuple[Location, Attribute, str], SSAValue] = {}
 
     def run(self) -> ProgramOp:
         """Inputs and outputs first, then the streams; other buffers stand where they are first used."""
@@ -102,10 +113,12 @@ class _Entry:
             "lower_bound_bytes": self.entry.workspace_lower_bound,
         }
         self.op.properties.update({key: IntegerAttr(value, 64) for key, value in sizes.items()})
-        inputs = [self.buffer(tensor, label=tensor.name) for tensor in self.entry.inputs]
-        shared = {output: inputs[source] for source, output in self.entry.aliases}
-        for number, tensor in enumerate(self.entry.outputs):
-            self.buffer(tensor, label=tensor.name, alias=shared.get(number))
+        if self.entry.aliases:
+            raise GraphEngineError(
+                f"entry point '{self.entry.name}': outputs that share an input's buffer have no text yet"
+            )
+        for tensor in (*self.entry.inputs, *self.entry.outputs):
+            self.roots[tensor.location.segment, tensor.location.index] = self.buffer(tensor, label=tensor.name)
         for stream in self.entry.streams:
             op = StreamOp(stream.name, stream.device)
             for task in stream.tasks:
@@ -113,22 +126,24 @@ class _Entry:
             self.op.body.block.add_op(op)
         return self.op
 
-    def buffer(self, tensor: TensorDesc, *, label: str | None = None, alias: SSAValue | None = None) -> SSAValue:
-        """The buffer at a tensor's place, of its type."""
+    def buffer(self, tensor: TensorDesc, *, label: str | None = None) -> SSAValue:
+        """The buffer of a tensor; tensors that follow one another at one place are buffers of their own."""
         ty = tensor_type_of(tensor)
         place = tensor.location
-        key = (place, ty)
+        key = (place, ty, tensor.name)
         if key not in self.buffers:
             op = BufferOp(
                 SEGMENTS[place.segment],
                 ty,
                 index=place.index,
-                label=label,
+                label=label
+                if label is not None or not tensor.name or _hint(tensor.name) == tensor.name
+                else tensor.name,
                 value=self.weight(tensor, ty) if place.segment is Segment.WEIGHT else None,
-                alias=alias,
+                alias=self.roots.get((place.segment, place.index)),
                 offset=place.offset,
             )
-            op.tensor.name_hint = SSAValue.extract_valid_name(tensor.name)
+            op.tensor.name_hint = _hint(tensor.name)
             first_stream = next((o for o in self.op.body.block.ops if isinstance(o, StreamOp)), None)
             if first_stream is None:
                 self.op.body.block.add_op(op)
@@ -180,7 +195,10 @@ class _Entry:
         return [self.buffer(tensor) for tensor in tensors]
 
     def bytes_at(self, place: Location, size: int) -> SSAValue:
-        """A buffer of bare bytes."""
+        """The buffer of that size at a place, else one of bare bytes."""
+        for (at, ty, _), value in self.buffers.items():
+            if at == place and layout.storage_bytes(cast(Tensor, ty)) == size:
+                return value
         return self.buffer(TensorDesc("", DType.U8, (size,), "ND", (size,), size, place))
 
 
