@@ -168,7 +168,7 @@ def _report(
     console.print("error against onnxruntime in fp32:", highlight=False)
     for name, found, wanted in zip(names, result.outputs, expected, strict=True):
         note = " (logits)" if name == logits else ""
-        console.print(f"  {name}{note}: {_error(found, wanted)}", highlight=False, markup=False)
+        console.print(f"  {name}{note}: {_error(found, wanted)}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _error(found: Array, wanted: Array) -> str:
