@@ -72,7 +72,7 @@ class CoreSplit:
     @staticmethod
     def of(extent: int, unit: int, cores: int) -> CoreSplit:
         """Shares for at most `cores` cores, in multiples of `unit`."""
-        return CoreSplit(extent, ceil_div(ceil_div(extent, unit), max(1, cores)) * unit)
+        return CoreSplit(extent, min(extent, ceil_div(ceil_div(extent, unit), max(1, cores)) * unit))
 
     @property
     def block_dim(self) -> int:

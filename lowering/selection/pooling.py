@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import f32
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.dialects.ge.pooling import AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp, MaxPoolOp
-from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.dialects.ge.weights import constant_attr, fold_attr
 from graph_engine.dialects.layout import NC1HWC0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.pooling import PoolShape, build_pool
@@ -87,8 +87,10 @@ def _counts(op: GeOp, rows: WindowAxis, columns: WindowAxis) -> tuple[list[int],
 
 
 def _table(counts: tuple[list[int], list[int]]) -> ConstantArgument:
-    """1 / count of every output position, in fp32."""
+    """1 / (row count * column count) of every output position, in fp32: a recipe over two short vectors."""
     import numpy as np
 
-    table = (1 / np.outer(*counts).astype(np.float64)).astype(np.float32)
-    return ConstantArgument(constant_attr(table, "means"), tensor_type(table.shape, f32))
+    rows, columns = (np.array(c, np.float32) for c in counts)
+    ty = tensor_type((rows.size, columns.size), f32)
+    factors = [constant_attr(rows[:, None], "row_counts"), constant_attr(columns[None], "column_counts")]
+    return ConstantArgument(fold_attr("ge.reciprocal", [fold_attr("ge.mul", factors, {}, ty)], {}, ty), ty)

@@ -1,0 +1,114 @@
+"""Runs the kernel of one `ge` operator on the functional chip, checked: logical arrays in, logical array out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from graph_engine.dialects.ge.core import Tensor
+from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.dialects.ge.interning import element_type, tensor_type
+from graph_engine.dialects.ge.weights import materialize
+from graph_engine.dialects.layout import Encoding, pack, physical_shape, unpack, with_encoding
+from graph_engine.lowering.selection.choice import Choice, ConstantArgument, tensor
+from graph_engine.lowering.selection.table import select
+from graph_engine.target_ascend.chip.checker import Checker
+from graph_engine.target_ascend.chip.functional import FunctionalEngine
+from graph_engine.target_ascend.chip.memory import GlobalMemory
+from graph_engine.target_ascend.isa.model import DType, Kernel, Walker
+from graph_engine.target_ascend.om.program import Location, Segment
+from harness.kernels import SOC, compile_kernel
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.utils.test_value import create_ssa_value
+
+Array = np.ndarray[Any, Any]
+
+
+def value(shape: Sequence[int], dtype: str = "f16", encoding: Encoding | None = None) -> SSAValue:
+    """An operand."""
+    return create_ssa_value(typed(shape, dtype, encoding))
+
+
+def typed(shape: Sequence[int], dtype: str = "f16", encoding: Encoding | None = None) -> Tensor:
+    """A tensor type."""
+    return cast(Tensor, with_encoding(tensor_type(tuple(shape), element_type(dtype)), encoding))
+
+
+def encode(op: Operation, encoding: Encoding | None) -> Operation:
+    """Stores the results in a format."""
+    for result in op.results:
+        result._type = with_encoding(tensor(result), encoding)  # pyright: ignore[reportAttributeAccessIssue]
+    return op
+
+
+def fused(
+    operands: Sequence[SSAValue], body: Callable[..., list[Operation]], anchor: str, encoding: Encoding | None = None
+) -> FusedOp:
+    """A `ge.fused` of what `body` makes of the operands; every operator's result is stored as `encoding`."""
+    block = Block(arg_types=[v.type for v in operands])
+    ops = [encode(op, encoding) for op in body(*block.args)]
+    block.add_ops(ops)
+    block.add_op(YieldOp(ops[-1].results[0]))
+    return FusedOp(list(operands), Region(block), anchor=anchor)
+
+
+def kernel_of(op: Operation) -> tuple[Choice, Kernel]:
+    """The kernel that selection gives an operator, through all passes."""
+    choice = select(op)
+    return choice, compile_kernel(choice.build(choice.stem, SOC))
+
+
+def instructions(kernel: Kernel) -> int:
+    """Executed instructions of a launch, synchronisation aside."""
+    return sum(bool(instr.operands) for block in range(kernel.block_dim) for instr, _ in Walker(kernel, block))
+
+
+def run_operator(op: Operation, inputs: Sequence[Array], *, in_place: int | None = None) -> Array:
+    """The result on logical `inputs`, in checking mode, which must stay silent.
+
+    `in_place`: number of the kernel argument that the result overwrites.
+    """
+    choice, kernel = kernel_of(op)
+    stored = {v: pack(array, tensor(v)) for v, array in zip(op.operands, inputs, strict=True)}
+    arrays = [materialize(v.value, v.type) if isinstance(v, ConstantArgument) else stored[v] for v in choice.inputs]
+    result = tensor(op.results[0])
+    got = launch(kernel, arrays, physical_shape(result), numpy_type(result), in_place)
+    return unpack(got, result)
+
+
+def numpy_type(ty: Tensor) -> np.dtype[Any]:
+    """numpy's type of the elements."""
+    return np.dtype(DType.from_mlir(str(ty.element_type)).numpy)
+
+
+def launch(
+    kernel: Kernel, arrays: Sequence[Array], shape: tuple[int, ...], dtype: np.dtype[Any], in_place: int | None = None
+) -> Array:
+    """The last argument after a checked launch."""
+    gm = GlobalMemory()
+    locations: list[Location] = []
+    for i, array in enumerate(arrays):
+        gm.add(Segment.INPUT, i, np.ascontiguousarray(array).copy())
+        locations.append(Location(Segment.INPUT, i, 0))
+    count = int(np.prod(shape)) * dtype.itemsize
+    out = Location(Segment.OUTPUT, 0, 0)
+    if in_place is None:
+        gm.add(Segment.OUTPUT, 0, np.full(count // dtype.itemsize, np.nan).astype(dtype))
+    else:
+        out = locations[in_place]
+    checker = Checker(SOC, gm)
+    FunctionalEngine(SOC, gm, checker=checker).launch(kernel, (*locations, out))
+    checker.check_output(out, count)
+    assert not checker.findings, "\n".join(map(str, checker.findings[:5]))
+    return gm.read(out, count).view(dtype).reshape(shape)
+
+
+def assert_close(got: Array, want: Array, ulps: float = 1.0, absolute: float = 0.0) -> None:
+    """Every element within so many units in the last place of `want`, which is in fp64, rounded to the type of `got`."""
+    rounded = want.astype(got.dtype)
+    spacing = np.spacing(np.abs(rounded)).astype(np.float64)
+    error = np.abs(got.astype(np.float64) - rounded.astype(np.float64))
+    wrong = error > ulps * spacing + absolute
+    places = np.argwhere(wrong)[:3].tolist()
+    assert not wrong.any(), "; ".join(f"{got[tuple(p)]} instead of {want[tuple(p)]} at {p}" for p in places)
