@@ -6,6 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
+from harness.kernels import SOC, compile_kernel
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.utils.test_value import create_ssa_value
+
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_type, tensor_type
@@ -18,9 +22,6 @@ from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
 from graph_engine.target_ascend.isa.model import DType, Kernel, Walker
 from graph_engine.target_ascend.om.program import Location, Segment
-from harness.kernels import SOC, compile_kernel
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.utils.test_value import create_ssa_value
 
 Array = np.ndarray[Any, Any]
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness.checked_operators import assert_close, encode, fused, instructions, kernel_of, run_operator, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from graph_engine.dialects.ge import elementwise as ge
 from graph_engine.dialects.layout import fractal_nz, nc1hwc0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.table import select
-from harness.checked_operators import assert_close, encode, fused, instructions, kernel_of, run_operator, value
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 MAP, MATRIX = nc1hwc0(), fractal_nz()
 DTYPES = {"f16": np.float16, "f32": np.float32}
@@ -171,8 +172,9 @@ def test_profile_names() -> None:
 
 
 def several_results() -> Any:
-    from graph_engine.dialects.ge.fused import FusedOp, YieldOp
     from xdsl.ir import Block, Region
+
+    from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 
     x = value((4, 4))
     block = Block(arg_types=[x.type])
