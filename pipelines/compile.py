@@ -21,12 +21,15 @@ def phase_of(module: ModuleOp) -> Phase:
     """How far `module` has come: what its attribute says, or further if it holds kernels or tasks already."""
     attribute = module.attributes.get(PHASE_ATTRIBUTE)
     phase = Phase.named(attribute.data) if isinstance(attribute, StringAttr) else Phase.IMPORTED
-    names = {op.name for op in module.ops}
-    if "ascend.task.program" in names:
-        return max(phase, Phase.SCHEDULED, key=lambda p: p.index)
-    if "ascend.kernel" in names:
-        return max(phase, Phase.KERNELS, key=lambda p: p.index)
-    return phase
+    shown = Phase.IMPORTED
+    for op in module.ops:
+        if op.name == "ascend.task.program":
+            buffers = [inner for inner in op.walk() if inner.name == "ascend.task.buffer"]
+            shown = Phase.TASKS if all("offset" in buffer.properties for buffer in buffers) else Phase.SCHEDULED
+            break
+        if op.name == "ascend.kernel":
+            shown = Phase.KERNELS
+    return max(phase, shown, key=lambda p: p.index)
 
 
 def check_default_options(options: Mapping[str, str]) -> None:

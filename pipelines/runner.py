@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.printing import to_text
-from graph_engine.pipelines.verification import InvalidOperation, verify
+from graph_engine.pipelines.verification import InvalidOperation, Verifier
 from graph_engine.transforms.driver import RewriteContext, RewriteLimitReached
 from graph_engine.transforms.pass_base import OperatorError
 
@@ -96,6 +96,7 @@ def run_steps(
     Raises PassFailed naming the pass when a pass fails or leaves an invalid module.
     """
     report = RunReport()
+    verifier = Verifier()
     with relaxed_gc(), RewriteContext(options.rewrite_limit).activate() as rewrites:
         for number, step in enumerate(steps):
             following = steps[number + 1] if number + 1 < len(steps) else None
@@ -109,7 +110,7 @@ def run_steps(
 
             verify_cpu = time.process_time()
             if options.verify_each or phase_ends or following is None:
-                _verify_after(module, step.body.name)
+                _verify_after(verifier, module, step.body.name)
             verify_cpu = time.process_time() - verify_cpu
             if phase_ends and step.phase is not None:
                 module.attributes[PHASE_ATTRIBUTE] = StringAttr(step.phase.title)
@@ -136,9 +137,9 @@ def _apply(context: Context, module: ModuleOp, body: ModulePass) -> None:
         raise PassFailed(f"pass '{body.name}': {error}") from error
 
 
-def _verify_after(module: ModuleOp, name: str) -> None:
+def _verify_after(verifier: Verifier, module: ModuleOp, name: str) -> None:
     try:
-        verify(module)
+        verifier.verify(module)
     except InvalidOperation as error:
         raise PassFailed(f"after pass '{name}': {error}", error) from None
 

@@ -1,11 +1,12 @@
 """Dominance: accepted and refused uses, in one block, across blocks and regions; errors name the operator."""
 
 import pytest
+from xdsl.dialects.builtin import FunctionType, i32, i64
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.source import Chunk, SourceError, parse, split
-from graph_engine.pipelines.verification import InvalidOperation, verify
+from graph_engine.pipelines.verification import InvalidOperation, Verifier, verify
 
 
 def check(text: str) -> None:
@@ -132,3 +133,23 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<2x3xf32, #layout.nc1hwc0<c0 = 16, p
     a, b, c, d, e, g, h = function.regions[0].block.arg_types
     assert a is e and a != b and c == d == h
     assert str(b) == "tensor<2x3xf32, #layout.nc1hwc0<c0 = 16, pad = zero>>" and str(g) == "tensor<*xf32>"
+
+
+def test_a_verifier_skips_only_what_has_not_changed():
+    module = parse(make_context(), Chunk("t.mlir", GOOD["block"] + GOOD["nested region"].replace("@f", "@g")))
+    verifier = Verifier()
+    verifier.verify(module)
+    verifier.verify(module)
+    first, second = module.ops
+    body = second.regions[0].block
+    a = next(iter(body.ops))
+    a.detach()
+    body.insert_op_before(a, body.ops.last)  # type: ignore[arg-type]
+    with pytest.raises(InvalidOperation, match="does not dominate"):
+        verifier.verify(module)
+    a.detach()
+    body.insert_op_before(a, body.ops.first)  # type: ignore[arg-type]
+    verifier.verify(module)
+    first.properties["function_type"] = FunctionType.from_lists([i32], [i64])
+    with pytest.raises(InvalidOperation):
+        verifier.verify(module)
