@@ -126,7 +126,7 @@ def _conv2d(region: Region, op: Conv2dOp) -> Choice:
     blocks = -(-group // merged) if group > 1 else 1
     outer, n1, _, _ = physical_shape(w)
     c1 = outer // (blocks * kh * kw)
-    if blocks > 1 and (blocks * c1 != -(-c // 16) or blocks * n1 != -(-cout // 16) or c % 16 or cout % 16):
+    if blocks > 1 and (blocks * c1 != -(-c // 16) or blocks * n1 != -(-cout // 16)):
         raise NoKernel("blocks of groups do not fall on multiples of 16 channels")
     sides: list[SSAValue] = []
     epilogue = _epilogue(region, op, sides)
