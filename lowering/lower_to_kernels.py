@@ -2,7 +2,7 @@
 
     %y = ge.fused ins(%x, %w) {anchor = "ge.conv2d"} {...}   ->   %y = ascend.task.call @conv2d_relu_0(%x, %w) {...}
 
-Views on ND tensors stay, since they cost nothing. An operator without a kernel stays as it is and will run on the
+Views stay, since they cost nothing. An operator without a kernel stays as it is and will run on the
 AI CPU on ND tensors, with conversions around it; its attribute `ge.no_kernel` says why it has none.
 """
 
@@ -28,12 +28,15 @@ from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.table import select
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
+from graph_engine.transforms.formats import is_view as stored_alike
 from graph_engine.transforms.pass_base import GePass
 
 
 def is_view(op: Operation) -> bool:
-    """Whether `op` renames bytes: a view between plain row-major tensors."""
-    return isinstance(op, GeOp) and op.has(Trait.VIEW) and all(is_plain(v.type) for v in (*op.operands, *op.results))
+    """Whether `op` renames bytes: a view of a tensor that already lies in memory as the result does."""
+    if not isinstance(op, GeOp) or not op.has(Trait.VIEW):
+        return False
+    return stored_alike(cast(Tensor, op.operands[0].type), op.result.type)
 
 
 @dataclass
