@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, i64
 from xdsl.ir import SSAValue
@@ -50,12 +51,23 @@ class Expr:
     @property
     def coefs(self) -> DenseArrayBase[IntegerType]:
         """The coefficients as `array<i64: ...>`."""
-        return DenseArrayBase.from_list(i64, list(self.terms.values()))
+        return _array(tuple(self.terms.values()))
 
     @property
     def const_attr(self) -> IntegerAttr:
         """The constant as an i64 attribute."""
-        return IntegerAttr(self.const, 64)
+        return i64_attr(self.const)
+
+
+@cache
+def i64_attr(value: int) -> IntegerAttr:
+    """A 64-bit integer attribute, built once."""
+    return IntegerAttr(value, 64)
+
+
+@cache
+def _array(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, list(values))
 
 
 def expr_of(counters: Sequence[SSAValue], coefs: DenseArrayBase[IntegerType], const: IntegerAttr) -> Expr:

@@ -16,7 +16,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import INDEX
+from graph_engine.dialects.ascend.affine import INDEX, i64_attr
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import shape_of
 from graph_engine.target_ascend.isa.model import Opcode, Pipe, Space
@@ -54,7 +54,7 @@ class MmadOp(InstructionOp):
     ):
         super(InstructionOp, self).__init__(
             operands=[[a, b], c, list(first_of)],
-            properties={key: IntegerAttr(v, 64) for key, v in zip("mkn", mkn, strict=True)}
+            properties={key: i64_attr(v) for key, v in zip("mkn", mkn, strict=True)}
             | ({"accumulate": UnitAttr()} if accumulate else {}),
         )
 

@@ -15,8 +15,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr
+from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_attr, parse_expr, print_expr
 from graph_engine.target_ascend.isa.model import Opcode, Pipe
+
+PIPE_NAMES = {pipe: StringAttr(pipe.name) for pipe in Pipe}
 
 
 class FlagOp(IRDLOperation):
@@ -37,13 +39,13 @@ class FlagOp(IRDLOperation):
         super().__init__(
             operands=[index.counters],
             properties={
-                "src_pipe": StringAttr(src.name),
-                "dst_pipe": StringAttr(dst.name),
-                "event": IntegerAttr(event, 64),
+                "src_pipe": PIPE_NAMES[src],
+                "dst_pipe": PIPE_NAMES[dst],
+                "event": i64_attr(event),
                 "coefs": index.coefs,
                 "offset": index.const_attr,
             }
-            | ({"rotate": IntegerAttr(rotate, 64)} if rotate > 1 else {}),
+            | ({"rotate": i64_attr(rotate)} if rotate > 1 else {}),
         )
 
     @property
@@ -108,7 +110,7 @@ class BarrierOp(IRDLOperation):
     pipe = prop_def(StringAttr)
 
     def __init__(self, pipe: Pipe):
-        super().__init__(properties={"pipe": StringAttr(pipe.name)})
+        super().__init__(properties={"pipe": PIPE_NAMES[pipe]})
 
     def verify_(self) -> None:
         if self.pipe.data not in Pipe.__members__:
