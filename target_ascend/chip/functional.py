@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.chip.blas import single_blas_thread
 from graph_engine.target_ascend.chip.cube import build_mmad
 from graph_engine.target_ascend.chip.memory import GlobalMemory, MatrixMemory, Memory
 from graph_engine.target_ascend.chip.moves import build_copy, build_dup, build_load2d, build_load3d, build_transpose
@@ -114,7 +115,7 @@ class FunctionalEngine:
         checker = self.checker
         if checker is not None:
             checker.begin_launch(kernel, self.core, count, task_name, source_nodes)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), single_blas_thread():
             for block in range(count):
                 if checker is not None:
                     checker.begin_block(block)

@@ -31,9 +31,13 @@ POISON = 0x7FFF
 
 
 class Memory:
-    """`size` bytes, zero at first or given by `data` (uint8; kept without a copy where its size allows)."""
+    """`size` bytes, zero at first or given by `data` (uint8; kept without a copy where its size allows).
 
-    __slots__ = ("_lanes", "data", "name", "size", "tags", "typed")
+    A memory whose `data` cannot be written (weights in a mapped file) is `frozen`: it keeps no lanes, fp16 is
+    converted at each read.
+    """
+
+    __slots__ = ("_fresh", "_lanes", "data", "frozen", "name", "size", "tags", "typed")
 
     def __init__(self, name: str, size: int, *, typed: bool = True, data: npt.NDArray[np.uint8] | None = None) -> None:
         padded = -(-size // GRANULE) * GRANULE
@@ -47,6 +51,8 @@ class Memory:
         self.size = size
         self.typed = typed
         self.data = data
+        self.frozen = not data.flags.writeable
+        self._fresh = fresh
         self._lanes: npt.NDArray[np.float32] | None = None
         # Zero bytes are zero lanes, so fresh memory is valid in both planes.
         self.tags = bytearray(bytes([BOTH if fresh else BYTES_ONLY]) * (padded // GRANULE))
@@ -55,7 +61,10 @@ class Memory:
     def lanes(self) -> npt.NDArray[np.float32]:
         """The lane plane, made when first asked for."""
         if self._lanes is None:
-            self._lanes = np.zeros(self.data.size // 2, np.float32)
+            # Not np.zeros: numpy asks for huge pages only for memory that it does not get zeroed.
+            self._lanes = np.empty(self.data.size // 2, np.float32)
+            if self._fresh:
+                self._lanes.fill(0)
         return self._lanes
 
     def settle(self) -> None:
@@ -102,6 +111,8 @@ class Memory:
         """Stores the bytes of `data` (any dtype, taken in C order) at `offset`."""
         raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
         first, last = self._range(offset, raw.size)
+        if self.frozen:
+            raise GraphEngineError(f"{self.name} cannot be written")
         self.settle()
         if self.tags.find(LANES_ONLY, first, last) >= 0:
             self.sync_bytes(first, last)

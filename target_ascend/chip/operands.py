@@ -164,27 +164,38 @@ class _Views:
         half = operand.dtype is DType.F16
         self.lanes = half and site.core.typed
         self.coded = half and not site.core.typed and not raw
-        if self.lanes:
-            self.dtype, self.scale = np.dtype(np.float32), 2
-        elif half:
-            self.dtype, self.scale = np.dtype(np.uint16), 1
+        if half:
+            self.dtype = np.dtype(np.float32 if self.lanes else np.uint16)
         else:
-            self.dtype, self.scale = np.dtype(operand.dtype.numpy), 1
+            self.dtype = np.dtype(operand.dtype.numpy)
         self.byte_strides = tuple(s * self.dtype.itemsize for s in strides)
+        self.half_strides = tuple(s * 2 for s in strides)
         self.low, self.high = extent(sizes, strides, operand.dtype.bytes)
 
     def build(self, memory: Memory, offset: int) -> _Entry:
-        plane = memory.lanes if self.lanes else memory.data
+        """The view at a byte offset, and the granules [first, last) around it."""
+        if self.lanes:
+            view = self._view(memory, offset, memory.lanes, self.dtype, 2 * offset, self.byte_strides)
+        else:
+            view = self._view(memory, offset, memory.data, self.dtype, offset, self.byte_strides)
+        return view, (offset + self.low) // 32, (offset + self.high + 31) // 32
+
+    def halves(self, memory: Memory, offset: int) -> Array:
+        """An fp16 operand as 16-bit patterns of the byte plane."""
+        return self._view(memory, offset, memory.data, np.dtype(np.uint16), offset, self.half_strides)
+
+    def _view(
+        self, memory: Memory, offset: int, plane: Array, dtype: np.dtype[Any], start: int, strides: tuple[int, ...]
+    ) -> Array:
         if self.lanes and offset & 1:
             raise self.site.fail(f"fp16 at the odd byte {offset} of {memory.name}")
         try:
-            view = np.ndarray(self.sizes, self.dtype, plane, offset * self.scale, self.byte_strides)
+            return np.ndarray(self.sizes, dtype, plane, start, strides)
         except (TypeError, ValueError):
             low, high = offset + self.low, offset + self.high
             raise OutOfRange(
                 f"{self.site.name}: bytes {low} to {high} are outside the {memory.size} bytes of {memory.name}"
             ) from None
-        return view, (offset + self.low) // 32, (offset + self.high + 31) // 32
 
 
 def reader(
@@ -218,10 +229,14 @@ def _reader(site: Site, operand: Operand, views: _Views) -> Reader:
     if memory is None:
         where = locator(operand, 0, buffer.bytes)
         args, argument = site.core.args, buffer.address
+        halves = views.halves
 
         def read_gm(counters: Counters) -> Array:
             memory, offset = args[argument]
-            view, first, last = build(memory, offset + (where if isinstance(where, int) else where(counters)))
+            offset += where if isinstance(where, int) else where(counters)
+            if lanes and memory.frozen:
+                return lanes_from_half(halves(memory, offset))
+            view, first, last = build(memory, offset)
             if memory.tags.find(stale, first, last) >= 0:
                 if lanes:
                     memory.sync_lanes(first, last)
@@ -311,6 +326,8 @@ def _target(site: Site, operand: Operand, views: _Views, contiguous: bool) -> Re
 
         def write_gm(counters: Counters) -> Array:
             memory, offset = args[argument]
+            if memory.frozen:
+                raise site.fail(f"writes {memory.name}, which cannot be written")
             offset += where if isinstance(where, int) else where(counters)
             view, first, last = build(memory, offset)
             tags = memory.tags
