@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.spec import PassSpec, nearest, parse_options, parse_pipeline
+
+
+def use_one_blas_thread() -> None:
+    """Keep the chip model's matrix products on one thread, unless the user's environment says otherwise.
+
+    A tile is small: more threads wait for each other longer than they compute. Has to happen before numpy is
+    imported.
+    """
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines.command_line import OneLineParser, one_line_main
+from graph_engine.pipelines.command_line import OneLineParser, one_line_main, use_one_blas_thread
 
 MODES = ("functional", "timing", "both")
 ENGINES = ("chip", "reference")
@@ -40,6 +40,7 @@ def make_parser() -> OneLineParser:
 def run(arguments: Sequence[str]) -> int:
     """Check the flags against each other, then hand over to the session, which imports numpy."""
     options = make_parser().parse(arguments)
+    use_one_blas_thread()
     options.outfmt = _choice("--outfmt", options.outfmt.upper(), ("NPY", "BIN", "TXT"))
     options.fill = (
         _choice("--fill", options.fill or "zero", ("zero", "random")) if options.fill or not options.input else None

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines.command_line import OneLineParser, one_line_main
+from graph_engine.pipelines.command_line import OneLineParser, one_line_main, use_one_blas_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +45,7 @@ def make_parser() -> OneLineParser:
 def run(arguments: Sequence[str]) -> int:
     """Builds, compiles, runs, compares; prints what is worth knowing."""
     options = make_parser().parse(arguments)
+    use_one_blas_thread()
     if options.batch < 1 or options.seed < 0:
         raise GraphEngineError("--batch is at least 1, --seed at least 0")
     from rich.console import Console
