@@ -6,7 +6,7 @@ import sys
 from io import StringIO
 from typing import IO, BinaryIO
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, BlockArgument, Data, Operation
 from xdsl.printer import Printer
 
@@ -15,9 +15,16 @@ from graph_engine.target_ascend.om.atomic_write import write_atomically
 ELIDE_ABOVE = 16
 """Elements of a dense constant from which a dump shows only its type."""
 
+SPACE_PREFIX = "ascend."
+"""How names of memory-space attributes begin."""
+
 
 class TextPrinter(Printer):
-    """xDSL's printer without `loc(unknown)`, optionally with large constants elided (such text is for reading only)."""
+    """xDSL's printer without `loc(unknown)`, optionally with large constants elided (such text is for reading only).
+
+    In the generic form a memory space is written as a string, `memref<8xf16, "ascend.ub">`: MLIR refuses a memref in a
+    space of a dialect that it does not know. `source.parse` turns it back.
+    """
 
     def __init__(self, stream: IO[str], *, generic: bool = False, locations: bool = True, elide: bool = False):
         super().__init__(stream, print_generic_format=generic)
@@ -43,6 +50,11 @@ class TextPrinter(Printer):
         elif self.elide and attribute.name == "ge.weight" and isinstance(attribute, Data):
             self.print_string(f'#ge.weight<"{attribute.data.name}", ...>')  # the digest would read the tensor
             return
+        elif self.print_generic_format and isinstance(attribute, MemRefType):
+            space = attribute.memory_space
+            if space.name.startswith(SPACE_PREFIX):
+                name = StringAttr(space.name)
+                attribute = MemRefType(attribute.element_type, attribute.shape, attribute.layout, name)
         super().print_attribute(attribute)
 
 

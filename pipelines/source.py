@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, TypeAttribute
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, UnregisteredConstructException, VerifyException
 
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.printing import SPACE_PREFIX
 from graph_engine.pipelines.registry import load_dialect
 from graph_engine.pipelines.spec import nearest
 from graph_engine.pipelines.verification import InvalidOperation
@@ -71,7 +72,7 @@ def one_line(message: str) -> str:
     return "; ".join(line.strip() for line in message.strip().splitlines() if line.strip())
 
 
-_SHAPED_TYPE = re.compile(r'(?:tensor|memref)<(?:[^<>"]|<(?:[^<>"]|<[^<>"]*>)*>)*>')
+_SHAPED_TYPE = re.compile(r'(?:tensor|memref)<(?:[^<>"]|"[^"\\\n]*"|<(?:[^<>"]|<[^<>"]*>)*>)*>')
 
 
 class _LocatedParser(Parser):
@@ -101,6 +102,8 @@ class _LocatedParser(Parser):
             self._resume_from(match.end())
             return known
         parsed = super().parse_optional_type()
+        if isinstance(parsed, MemRefType):
+            parsed = self._in_named_space(parsed)
         # Only where the expression found the whole type (an affine map's arrow would end it early).
         if (
             parsed is not None
@@ -109,6 +112,16 @@ class _LocatedParser(Parser):
         ):
             self.types[match[0]] = parsed
         return parsed
+
+    def _in_named_space(self, memref: MemRefType) -> MemRefType:
+        """A memref of the generic form, whose memory space is a string there."""
+        space = memref.memory_space
+        if isinstance(space, StringAttr) and space.data.startswith(SPACE_PREFIX):
+            kind = self.ctx.get_optional_attr(space.data)
+            if kind is None or not issubclass(kind, ParametrizedAttribute):
+                self.raise_error(f"'{space.data}' is not registered")
+            return MemRefType(memref.element_type, memref.shape, memref.layout, kind())
+        return memref
 
 
 def read_text(path: str) -> tuple[str, str]:
