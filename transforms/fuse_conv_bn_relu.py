@@ -24,16 +24,19 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import element_of, shape_of
-from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MulOp, ReluOp
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, ClipOp, LeakyReluOp, MulOp, ReluOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import BatchNormOp
 from graph_engine.transforms.batch_norm import affine_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.fusion import gather, graphs, single_user
 from graph_engine.transforms.pass_base import GePass
-from graph_engine.transforms.recipes import Known, cast_to, elementwise, filled, known, per_channel, reshaped
+from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped, spread
 
 Roots = tuple[type[Operation], ...]
+
+ACTIVATIONS = (ReluOp, LeakyReluOp, ClipOp)
+"""What one or two Vector instructions do on the way from L0C to the unified buffer."""
 
 
 class AbsorbScaleIntoBatchNorm(Pattern):
@@ -150,8 +153,7 @@ def _replace_conv(
         bias = shift if bias is None else elementwise("ge.add", bias, shift)
     constants = [cast_to(weights, element).op()]
     if bias is not None:
-        if bias.shape != (outputs,):  # one number for all channels
-            bias = elementwise("ge.add", filled(0.0, (outputs,)), bias)
+        bias = spread(bias, (outputs,))  # it may be one number for all channels
         constants.append(cast_to(bias, element if conv.b is None else element_of(conv.b)).op())
     operands = [conv.x, *(constant.result for constant in constants)]
     new = Conv2dOp.create(operands=operands, result_types=conv.result_types, properties=conv.properties)
@@ -159,14 +161,14 @@ def _replace_conv(
 
 
 def epilogue(anchor: Conv2dOp | MatmulOp) -> list[Operation]:
-    """The run of single users behind `anchor` that its kernel can do on the way out: Add of a like tensor, ReLU."""
+    """The run of single users behind `anchor` that its kernel can do on the way out: Add of a like tensor, activation."""
     members: list[Operation] = [anchor]
     value: SSAValue = anchor.result
     user = single_user(value)
     if isinstance(user, AddOp) and _other(user, value).type == value.type == user.result.type:
         members.append(user)
         value, user = user.result, single_user(user.result)
-    if isinstance(user, ReluOp):
+    if isinstance(user, ACTIVATIONS):
         members.append(user)
     return members
 

@@ -18,15 +18,16 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
-from graph_engine.dialects.ge.elementwise import BinaryOp, CastOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, CastOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import ints_attr
+from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.pass_base import GePass
-from graph_engine.transforms.recipes import known, reshaped
+from graph_engine.transforms.recipes import known, per_channel, reshaped, spread
 
 Roots = tuple[type[Operation], ...]
 
@@ -140,6 +141,38 @@ class AlignConstantRank(Pattern):
         return False
 
 
+class MatmulBiasToVector(Pattern):
+    """A constant bias that varies along the columns only becomes a vector [N], which the Cube's kernel adds."""
+
+    name = "matmul-bias-to-vector"
+    root: ClassVar[Roots] = (MatmulOp,)
+
+    def rewrite(self, op: MatmulOp, rewriter: CountedRewriter) -> bool:
+        columns = shape_of(op.result)[-1:]
+        vector = per_channel(known(op.bias), op.result, axis=len(shape_of(op.result)) - 1)
+        if vector is None or op.bias is None or shape_of(op.bias) == columns:
+            return False
+        constant = spread(vector, columns).op()
+        operands = [op.a, op.b, constant.result]
+        new = MatmulOp.create(operands=operands, result_types=op.result_types, properties=op.properties)
+        rewriter.replace(op, [constant, new])
+        return True
+
+
+class SplitMatmulBias(Pattern):
+    """matmul(a, b, c) -> add(matmul(a, b), c) where c is no vector [N]: the Cube's kernel has no place for it."""
+
+    name = "split-matmul-bias"
+    root: ClassVar[Roots] = (MatmulOp,)
+
+    def rewrite(self, op: MatmulOp, rewriter: CountedRewriter) -> bool:
+        if op.bias is None or len(shape_of(op.bias)) == 1 or element_of(op.bias) != element_of(op.a):
+            return False
+        plain = MatmulOp.create(operands=[op.a, op.b], result_types=op.result_types, properties=op.properties)
+        rewriter.replace(op, [plain, AddOp(plain, op.bias, result_type=op.result.type)])
+        return True
+
+
 class RemoveDead(Pattern):
     """An operator without effects whose results nobody uses."""
 
@@ -161,6 +194,8 @@ PATTERNS = (
     TransposeToReshape,
     FoldPadIntoConv,
     AlignConstantRank,
+    MatmulBiasToVector,
+    SplitMatmulBias,
 )
 
 

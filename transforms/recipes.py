@@ -91,6 +91,13 @@ def filled(value: float, shape: Sequence[int] = (1,)) -> Known:
     return Known(constant_attr(np.full(shape, value, np.float32), "fill"), tensor_type(shape, f32))
 
 
+def spread(x: Known, shape: Sequence[int]) -> Known:
+    """The constant, repeated where it broadcasts to `shape`; fp32 and fp16 only (it adds zeros)."""
+    if tuple(shape) == x.shape:
+        return x
+    return elementwise("ge.add", cast_to(filled(0.0, shape), x.type.element_type), x)
+
+
 def per_channel(constant: Known | None, like: SSAValue, axis: int = 1) -> Known | None:
     """`constant` as a vector [C] (or [1]) if broadcasting onto `like` varies it along the channel axis only."""
     if constant is None:

@@ -88,3 +88,23 @@ func.func @matmul(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x2xf32> {
   %2 = ge.relu %1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
   return %2 : tensor<2x2xf32>
 }
+
+// -----
+
+// ReLU6 and LeakyReLU go along too; a sigmoid takes more than the way out allows.
+// CHECK-LABEL: func.func @activations
+func.func @activations(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32> {
+  // CHECK: ge.fused
+  // CHECK: ge.clip
+  %0 = ge.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = ge.clip %0 {min = 0.0, max = 6.0} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: ge.fused
+  // CHECK: ge.leaky_relu
+  %2 = ge.conv2d %1, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %3 = ge.leaky_relu %2 {alpha = 0.1} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK-NOT: ge.fused
+  // CHECK: return
+  %4 = ge.conv2d %3, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %5 = ge.sigmoid %4 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %5 : tensor<1x4x4x4xf32>
+}

@@ -90,3 +90,26 @@ func.func @constants(%x: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
   // CHECK-NEXT: return
   return %4 : tensor<1x2x2x2xf32>
 }
+
+// -----
+
+// A bias of one row or one number is a vector; one that varies by row, or is not constant, is an Add of its own.
+// CHECK-LABEL: func.func @bias
+func.func @bias(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>, %d: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %row = ge.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+  %one = ge.constant dense<3.0> : tensor<f32>
+  %column = ge.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  // CHECK: %[[ROW:.*]] = ge.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+  // CHECK-NEXT: ge.matmul %x, %w, %[[ROW]]
+  %0 = ge.matmul %x, %w, %row : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+  // CHECK-NEXT: %[[ONE:.*]] = ge.constant dense<3.000000e+00> : tensor<2xf32>
+  // CHECK-NEXT: ge.matmul %x, %w, %[[ONE]]
+  %1 = ge.matmul %x, %w, %one : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  // CHECK: ge.matmul %x, %w : {{.*}}
+  // CHECK-NEXT: ge.add
+  %2 = ge.matmul %x, %w, %column : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  // CHECK: ge.matmul %x, %w : {{.*}}
+  // CHECK-NEXT: ge.add {{.*}}, %d
+  %3 = ge.matmul %x, %w, %d : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %0, %1, %2, %3 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
