@@ -27,6 +27,7 @@ from graph_engine.lowering.kernels.vector_tiling import (
     BURST,
     CoreSplit,
     buffer_bytes,
+    cores_for,
     even_tile,
     largest,
     merge_axes,
@@ -113,8 +114,7 @@ def _deal(group: Elementwise, soc: Soc) -> tuple[int, CoreSplit]:
     `BURST` are worth a little imbalance.
     """
     width, strides = group.result.dtype.bytes, group.result.strides
-    total = prod(group.sizes)
-    cores = max(1, min(soc.cores.aic, total * width // soc.ddr.min_good_transfer_bytes))
+    cores = cores_for(prod(group.sizes) * width, soc)
     best: tuple[float, int, CoreSplit] | None = None
     for axis, size in enumerate(group.sizes):
         if axis and any(strides[a] * width % BLOCK for a in range(axis)):

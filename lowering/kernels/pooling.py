@@ -25,6 +25,7 @@ from graph_engine.lowering.kernels.vector_tiling import (
     CoreSplit,
     buffer_bytes,
     ceil_div,
+    cores_for,
     even_tile,
     largest,
     worthwhile_tile,
@@ -73,6 +74,11 @@ class PoolShape:
         return self.mean == 0
 
     @property
+    def input_bytes(self) -> int:
+        """Bytes of the operand."""
+        return self.planes * self.rows.inputs * self.columns.inputs * self.lanes * self.tail.dtype.bytes
+
+    @property
     def in_place(self) -> bool:
         """Whether the reduction's result is already the kernel's."""
         return self.tail.plain and self.accumulator is self.tail.out_dtype
@@ -103,6 +109,8 @@ def build_pool(name: str, shape: PoolShape, soc: Soc) -> KernelOp:
 
 def _finish(kb: KernelBuilder, shape: PoolShape, values: SSAValue, table: SSAValue | None, out: Buf) -> None:
     """Mean and tail, from the reduced `values` (which may be `out`) to `out`."""
+    if shape.in_place and shape.mean is None:
+        return
 
     def allocate(slot: str, dtype: DType) -> SSAValue:
         return kb.view(kb.alloc(slot, Space.UB, out.shape, dtype))
@@ -130,7 +138,7 @@ def _build_planes(name: str, shape: PoolShape, soc: Soc) -> KernelOp:
             total += buffer_bytes(planes * count * lanes, shape.accumulator)
         return total + buffer_bytes(planes * lanes, shape.accumulator) + tail.bytes(planes * lanes, shape.accumulator)
 
-    split = CoreSplit.of(shape.planes, 1, soc.cores.aic)
+    split = CoreSplit.of(shape.planes, 1, cores_for(shape.input_bytes, soc))
     planes = largest(split.step, lambda n: tile_bytes(n, positions) <= soc.buffers["ub"])
     count = positions
     if planes:
@@ -249,7 +257,7 @@ def _segments(shape: PoolShape, cores: int) -> int:
 
 
 def _build_windows(name: str, shape: PoolShape, soc: Soc) -> KernelOp:
-    cores, outputs = soc.cores.aic, shape.rows.outputs
+    cores, outputs = cores_for(shape.input_bytes, soc), shape.rows.outputs
     segment = ceil_div(outputs, _segments(shape, cores))
     segments = ceil_div(outputs, segment)
     split = CoreSplit.of(shape.planes, 1, cores // segments)

@@ -18,7 +18,7 @@ BLOCK = 32
 BURST = 512
 """Bytes: moves that begin at multiples of it run at the full rate of device memory."""
 
-TILES = 4
+TILES = 2
 """Tiles that a core's share is cut into where it is large enough: loads, arithmetic and stores then overlap."""
 
 
@@ -54,6 +54,12 @@ def even_tile(extent: int, tile: int, unit: int = 1) -> int:
     count = ceil_div(extent, tile)
     even = round_up(ceil_div(extent, count), unit)
     return even if even <= tile else tile
+
+
+def cores_for(count: int, soc: Soc) -> int:
+    """Cores for a result of `count` bytes: a share takes at least as long to move as to reach device memory."""
+    path = soc.path("gm", "ub")
+    return max(1, min(soc.cores.aic, count // max(1, path.latency_cycles * path.bytes_per_cycle)))
 
 
 def worthwhile_tile(extent: int, bytes_each: int, soc: Soc) -> int:

@@ -108,7 +108,8 @@ def launch(
 def assert_close(got: Array, want: Array, ulps: float = 1.0, absolute: float = 0.0) -> None:
     """Every element within so many units in the last place of `want`, which is in fp64, rounded to the type of `got`."""
     rounded = want.astype(got.dtype)
-    spacing = np.spacing(np.abs(rounded)).astype(np.float64)
+    largest = np.finfo(got.dtype).max / 2
+    spacing = np.spacing(np.minimum(np.abs(rounded), largest)).astype(np.float64)
     error = np.abs(got.astype(np.float64) - rounded.astype(np.float64))
     wrong = error > ulps * spacing + absolute
     places = np.argwhere(wrong)[:3].tolist()

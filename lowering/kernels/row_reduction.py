@@ -1,0 +1,58 @@
+"""Sum, maximum or minimum of rows in UB: long rows are halved by whole-row instructions, short ones reduced at once.
+
+A repeat of a reduction costs a multiple of that of an addition (`vector.ops` of the chip description), but every
+instruction has a fixed price, so only tiles with enough elements are halved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
+from graph_engine.lowering.kernels.vector_tiling import BLOCK, round_up
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+_COMBINE = {"cadd": "add", "cmax": "max", "cmin": "min"}
+
+
+@dataclass(frozen=True)
+class RowReduction:
+    """How rows of fp32 are reduced on a chip: halved while longer than `lanes` and of `worthwhile` elements or more."""
+
+    lanes: int
+    worthwhile: int
+
+    @staticmethod
+    def on(soc: Soc) -> RowReduction:
+        """For one chip: a repeat a row, and halves that save several times an instruction's fixed cycles."""
+        lanes = soc.vector.repeat_bytes // DType.F32.bytes
+        (reduce, _), (add, fixed) = soc.vector_cost("cadd"), soc.vector_cost("add")
+        return RowReduction(lanes, 8 * lanes * fixed // max(1, reduce - add))
+
+    def pitch(self, length: int) -> int:
+        """Elements from row to row of the temporary buffer; 0 where rows are short enough to need none."""
+        return round_up(length // 2, BLOCK // DType.F32.bytes) if length > self.lanes else 0
+
+    def emit(self, kb: KernelBuilder, mnemonic: str, dst: SSAValue, src: Buf, length: int) -> None:
+        """dst[r] = reduction ("cadd", "cmax", "cmin") of src[r, :length], which stays as it is. Starts are aligned:
+        a row of n falls into two halves of h elements, h a multiple of a block, and a rest shorter than two blocks."""
+        rows, combine = src.shape[0], _COMBINE[mnemonic]
+        block = BLOCK // src.dtype.bytes
+        buf = src
+        while length > self.lanes and rows * length >= self.worthwhile:
+            half = length // 2 // block * block
+            rest = length - 2 * half
+            target = buf
+            if buf is src:
+                target = kb.alloc("halves", Space.UB, (rows, self.pitch(length)), src.dtype)
+            low, pitch = kb.view(target, 0, (rows, half), target.strides), buf.strides
+            first = kb.view(buf, 0, (rows, half), pitch)
+            kb.vec(combine, low, first, kb.view(buf, half, (rows, half), pitch))
+            if rest:
+                part = kb.view(target, 0, (rows, rest), target.strides)
+                kb.vec(combine, part, part, kb.view(buf, 2 * half, (rows, rest), pitch))
+            buf, length = target, half
+        kb.vec(mnemonic, dst, kb.view(buf, 0, (rows, length), buf.strides))
