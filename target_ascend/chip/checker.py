@@ -17,14 +17,16 @@ Fresh memory (on-chip at the start of a block, workspace and outputs) is filled 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from graph_engine.target_ascend.chip.footprint import Footprint, IntArray, Intervals, merge
+from graph_engine.target_ascend.chip.findings import Finding, FindingLog
+from graph_engine.target_ascend.chip.footprint import Footprint
 from graph_engine.target_ascend.chip.functional import build_step
+from graph_engine.target_ascend.chip.global_order import GlobalOrder, Record
 from graph_engine.target_ascend.chip.memory import GRANULE, GlobalMemory, Memory
 from graph_engine.target_ascend.chip.operands import Core, Counters, Locator, OutOfRange, Site, Step, locator
 from graph_engine.target_ascend.chip.races import GranuleClocks, PipeClocks
@@ -32,32 +34,6 @@ from graph_engine.target_ascend.chip.validity import Mask, Plane, Rule, build_ru
 from graph_engine.target_ascend.isa.model import SPECS, Instr, Kernel, Opcode, Operand, Pipe, Space
 from graph_engine.target_ascend.om.program import Location, Segment, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong. `instruction_index` counts the kernel's instructions in program text, from 0;
-    it is -1 (and `mnemonic` empty) where no single instruction is to blame."""
-
-    kind: str
-    kernel: str
-    instruction_index: int
-    mnemonic: str
-    buffer: str
-    task: str
-    source_nodes: tuple[SourceNode, ...]
-    message: str
-
-    def __str__(self) -> str:
-        place = (
-            f"{self.kernel}: instruction {self.instruction_index} ({self.mnemonic})" if self.mnemonic else self.kernel
-        )
-        parts = [place] if place else []
-        parts += [f"buffer {self.buffer}"] if self.buffer else []
-        parts += [f"task {self.task}"] if self.task else []
-        if self.source_nodes:
-            parts.append("from " + ", ".join(node.name for node in self.source_nodes))
-        return f"{self.kind}: {self.message} [{'; '.join(parts)}]"
 
 
 @dataclass(slots=True)
@@ -79,38 +55,6 @@ class _Access:
     read: bool
 
 
-@dataclass(slots=True)
-class _Record:
-    """An access to global memory during a block."""
-
-    memory: int
-    offset: int
-    access: _Access
-    number: int
-    write: bool
-    pipe: int
-    time: int
-    known: list[int]
-
-    def intervals(self) -> tuple[IntArray, IntArray]:
-        """Starts and ends of the bytes touched."""
-        starts = self.access.footprint.starts + self.offset
-        return starts, starts + self.access.footprint.run
-
-
-@dataclass(slots=True)
-class _Task:
-    """A task for the happens-before relation: `ancestors` is a bit set of task numbers."""
-
-    name: str
-    number: int
-    ancestors: int
-    touched: dict[tuple[int, bool], Intervals] = field(default_factory=dict[tuple[int, bool], Intervals])
-
-
-_Touched = dict[tuple[int, bool], Intervals]
-
-
 class Checker:
     """Watches the launches of one engine. `findings` grows; equal ones are reported once.
 
@@ -122,26 +66,22 @@ class Checker:
         self.soc = soc
         self.gm = gm
         self.strict_buffers = strict_buffers
-        self.findings: list[Finding] = []
-        self._seen: set[tuple[Any, ...]] = set()
+        self._log = FindingLog()
+        self._order = GlobalOrder(self._log)
         self._planes: dict[int, Plane] = {}
-        self._memories: dict[int, Memory] = {}
         self._clocks: dict[Space, GranuleClocks] = {}
         self._owners: dict[Space, npt.NDArray[np.int16]] = {}
         self._pipes = PipeClocks()
-        self._records: list[_Record] = []
-        self._blocks: list[tuple[list[_Record], _Touched]] = []
-        self._tasks: dict[str, _Task] = {}
-        self._order: list[_Task] = []
-        self._task = _Task("", -1, 0)
         self._kernel: Kernel | None = None
         self._core: Core | None = None
-        self._task_name = ""
-        self._source_nodes: tuple[SourceNode, ...] = ()
-        self._mnemonics: dict[tuple[str, int], str] = {}
         for (segment, _), memory in gm.segments.items():
             if segment in (Segment.WORKSPACE, Segment.OUTPUT) and not self._given(memory):
                 memory.poison()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found so far, in the order in which it was found."""
+        return self._log.findings
 
     # Global memory: what is valid, what must be.
 
@@ -152,7 +92,6 @@ class Checker:
         plane = self._planes.get(id(memory))
         if plane is None:
             plane = self._planes[id(memory)] = Plane(memory, self._given(memory))
-            self._memories[id(memory)] = memory
         return plane
 
     def set_valid(self, location: Location, count: int, mask: bool | npt.NDArray[Any] = True) -> None:
@@ -191,13 +130,9 @@ class Checker:
         missing = self._plane(memory).missing(offset, count)
         if not missing.size:
             return True
-        self._report(
-            "invalid-lane",
-            f"{missing.size} of {count} bytes hold nothing valid, the first at byte {int(missing[0])}",
-            buffer=buffer or f"{memory.name} + {offset}",
-            task=task_name,
-            source_nodes=source_nodes,
-        )
+        self._log.context("", task_name, source_nodes)
+        message = f"{missing.size} of {count} bytes hold nothing valid, the first at byte {int(missing[0])}"
+        self._log.report("invalid-lane", message, buffer=buffer or f"{memory.name} + {offset}")
         return False
 
     # Tasks: which ones are ordered.
@@ -208,12 +143,7 @@ class Checker:
         `after` names the tasks that must have ended before it may start (their own predecessors are implied);
         None: every earlier task.
         """
-        ancestors = 0
-        for task in self._order if after is None else [self._tasks[other] for other in after]:
-            ancestors |= task.ancestors | 1 << task.number
-        self._task = _Task(name, len(self._order), ancestors)
-        self._order.append(self._task)
-        self._tasks[name] = self._task
+        self._order.begin_task(name, after)
 
     def host_access(
         self,
@@ -223,29 +153,21 @@ class Checker:
         source_nodes: tuple[SourceNode, ...] = (),
     ) -> None:
         """A task outside the cores (AI CPU, device copy) read and wrote whole ranges: valid ones, validly."""
-        touched: _Touched = {}
-        for write, ranges in ((False, reads), (True, writes)):
-            grouped: dict[int, list[tuple[int, int]]] = {}
-            for location, count in ranges:
+        self._log.context("", task_name, source_nodes)
+        ranges: list[tuple[Memory, int, int, bool]] = []
+        for write, places in ((False, reads), (True, writes)):
+            for location, count in places:
                 memory, offset = self.gm.bind(location)
                 plane = self._plane(memory)
                 if write:
                     plane.fill(offset, count, True)
                 elif not plane.read_bytes(offset, count).all():
                     message = f"reads {count} bytes that are not all valid"
-                    self._report(
-                        "invalid-lane",
-                        message,
-                        buffer=f"{memory.name} + {offset}",
-                        task=task_name,
-                        source_nodes=source_nodes,
-                    )
-                grouped.setdefault(id(memory), []).append((offset, offset + count))
-            for memory, pairs in grouped.items():
-                starts, ends = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
-                touched[memory, write] = merge([starts], [ends])
-        self._task_name, self._source_nodes, self._kernel = task_name, source_nodes, None
-        self._compare_tasks(touched, [])
+                    self._log.report("invalid-lane", message, buffer=f"{memory.name} + {offset}")
+                ranges.append((memory, offset, offset + count, write))
+        if self._order.task is None:
+            self.begin_task(task_name)
+        self._order.host(ranges)
 
     # The engine's calls.
 
@@ -253,19 +175,17 @@ class Checker:
         self, kernel: Kernel, core: Core, block_dim: int, task_name: str, source_nodes: tuple[SourceNode, ...]
     ) -> None:
         """A kernel starts."""
-        if task_name and self._task.name != task_name:
-            self.begin_task(task_name)
-        elif self._task.number < 0:
-            self.begin_task(kernel.name)
+        if self._order.task is None or (task_name and self._order.task != task_name):
+            self.begin_task(task_name or kernel.name)
         self._kernel, self._core = kernel, core
-        self._task_name, self._source_nodes = task_name, source_nodes
-        self._blocks = []
+        self._log.context(kernel.name, task_name, source_nodes)
+        self._order.begin_launch()
 
     def begin_block(self, block: int) -> None:
         """Fresh on-chip memories and clocks."""
         assert self._core is not None
         self._pipes = PipeClocks()
-        self._records = []
+        self._order.begin_block()
         for space, memory in self._core.spaces.items():
             memory.poison()
             self._plane(memory).fill(0, memory.data.size, False)
@@ -280,42 +200,17 @@ class Checker:
         """Flags left over, and races through global memory within the block."""
         for source, target, event, number in self._pipes.unmatched():
             message = f"flag {Pipe(source).name} -> {Pipe(target).name}, event {event}, is set and never waited for"
-            self._report("unmatched-flag", message, number)
-        touched: _Touched = {}
-        for key in {(r.memory, r.write) for r in self._records}:
-            spans = [r.intervals() for r in self._records if (r.memory, r.write) == key]
-            touched[key] = merge([s for s, _ in spans], [e for _, e in spans])
-        self._blocks.append((self._records, touched))
-        for memory, write in touched:
-            if write and (
-                touched.get((memory, False)) or sum(r.memory == memory and r.write for r in self._records) > 1
-            ):
-                self._pipe_races_in_gm(memory)
+            self._log.report("unmatched-flag", message, number)
+        self._order.end_block()
 
     def end_launch(self) -> None:
-        """Races between blocks, then with other tasks."""
-        union: dict[tuple[int, bool], list[Intervals]] = {}
-        for block, (records, touched) in enumerate(self._blocks):
-            for (memory, write), intervals in touched.items():
-                union.setdefault((memory, write), []).append(intervals)
-                for other in range(block):
-                    for other_write in (True, False) if write else (True,):
-                        theirs = self._blocks[other][1].get((memory, other_write))
-                        both = theirs.overlap(intervals) if theirs is not None else None
-                        if both is not None:
-                            what = f"{'writes' if write else 'reads'} bytes {both[0]} to {both[1]} of {self._memories[memory].name}"
-                            message = (
-                                f"block {block} {what}, which block {other} {'writes' if other_write else 'reads'}"
-                            )
-                            self._blame("block-race", message, records, memory, write, both)
-        touched = {key: merge([i.starts for i in parts], [i.ends for i in parts]) for key, parts in union.items()}
-        self._compare_tasks(touched, [record for records, _ in self._blocks for record in records])
-        self._blocks, self._records = [], []
+        """Races between blocks and with other tasks."""
+        self._order.end_launch()
 
     def wrap(self, site: Site) -> Step | None:
         """The executor of an instruction with all checks around it."""
         instr, number = site.instr, site.number
-        self._mnemonics[site.kernel, number] = SPECS[instr.opcode].mnemonic
+        self._log.mnemonics[site.kernel, number] = SPECS[instr.opcode].mnemonic
         if SPECS[instr.opcode].group == "sync":
             return self._sync_step(instr, number)
         try:
@@ -357,10 +252,10 @@ class Checker:
             if low < 0 or high > memory.size:
                 inside = False
                 message = f"touches bytes {low} to {high} of {memory.name}, which has {memory.size}"
-                self._report("out-of-range", message, number, access.name)
+                self._log.report("out-of-range", message, number, access.name)
             elif first < 0 or last > access.buffer_bytes or access.versions > access.buffer_versions:
                 message = f"touches bytes {first} to {last} in {access.versions} versions of a buffer of {access.buffer_versions} x {access.buffer_bytes} bytes"
-                self._report("out-of-range", message, number, access.name)
+                self._log.report("out-of-range", message, number, access.name)
             self._check_alignment(access, offset, number)
             modes = self._kernel.arg_access
             if (
@@ -369,20 +264,22 @@ class Checker:
                 and access.argument < len(modes)
                 and "w" not in modes[access.argument]
             ):
-                self._report("read-only", "writes an argument that the kernel declares as read", number, access.name)
+                self._log.report(
+                    "read-only", "writes an argument that the kernel declares as read", number, access.name
+                )
         return places if inside else None
 
     def _check_alignment(self, access: _Access, offset: int, number: int) -> None:
         unit = access.operand.dtype.bytes if access.space is Space.GM else self._alignment(access, number)
         start = offset + access.footprint.low
         if start % unit:
-            self._report(
+            self._log.report(
                 "alignment", f"byte {start} of {access.space.name} is no multiple of {unit}", number, access.name
             )
 
     def _alignment(self, access: _Access, number: int) -> int:
         assert self._kernel is not None
-        if access.write and self._mnemonics[self._kernel.name, number] in ("cadd", "cmax", "cmin"):
+        if access.write and self._log.mnemonic(number) in ("cadd", "cmax", "cmin"):
             return access.operand.dtype.bytes
         return self.soc.alignment.get(access.space.name.lower(), 1)
 
@@ -392,10 +289,10 @@ class Checker:
         time = self._pipes.step(instr.pipe, number)
         for access, (memory, offset) in zip(accesses, places, strict=True):
             if access.space is Space.GM:
-                self._memories[id(memory)] = memory
                 known = self._pipes.now[instr.pipe].copy()
                 for write in ([True] if access.write else []) + ([False] if access.read else []):
-                    self._records.append(_Record(id(memory), offset, access, number, write, instr.pipe, time, known))
+                    footprint, name = access.footprint, access.name
+                    self._order.record(Record(memory, offset, footprint, name, number, write, instr.pipe, time, known))
                 continue
             where = access.footprint.granules(offset)
             for write in ([False] if access.read else []) + ([True] if access.write else []):
@@ -406,9 +303,9 @@ class Checker:
                     verb = "writes" if write else "reads"
                     message = (
                         f"{verb} byte {granule * GRANULE} of {access.space.name} on {instr.pipe.name}, not ordered after the "
-                        f"{kind} of instruction {other} ({self._mnemonic(other)}) on {Pipe(pipe).name}"
+                        f"{kind} of instruction {other} ({self._log.mnemonic(other)}) on {Pipe(pipe).name}"
                     )
-                    self._report("pipe-race", message, number, access.name)
+                    self._log.report("pipe-race", message, number, access.name)
 
     def _masks(self, accesses: list[_Access], places: list[tuple[Memory, int]]) -> list[Mask]:
         """Validity of every operand that is read (the destination's first place is kept as well)."""
@@ -462,7 +359,7 @@ class Checker:
         if plane.write(access.operand, offset, result):
             count = result.size - int(np.count_nonzero(result))
             message = f"{count} of {result.size} lanes that it writes are not valid where the tensor must be"
-            self._report("invalid-lane", message, number, access.name)
+            self._log.report("invalid-lane", message, number, access.name)
 
     def _sync_step(self, instr: Instr, number: int) -> Step:
         def sync(counters: Counters) -> None:
@@ -475,86 +372,13 @@ class Checker:
                 event += instr.event_rotate.index.at(counters) % instr.event_rotate.count
             name = f"flag {Pipe(source).name} -> {Pipe(target).name}, event {event}"
             if not 0 <= event < self.soc.sync.event_ids:
-                self._report("event-id", f"{name}: this chip has events 0 to {self.soc.sync.event_ids - 1}", number)
+                self._log.report("event-id", f"{name}: this chip has events 0 to {self.soc.sync.event_ids - 1}", number)
             if instr.opcode is Opcode.SET_FLAG:
                 self._pipes.set(source, target, event, number)
             elif not self._pipes.wait(source, target, event):
-                self._report("unmatched-flag", f"{name}, is waited for and was not set before", number)
+                self._log.report("unmatched-flag", f"{name}, is waited for and was not set before", number)
 
         return sync
-
-    # Global memory: comparisons after the fact.
-
-    def _pipe_races_in_gm(self, memory: int) -> None:
-        records = [r for r in self._records if r.memory == memory]
-        for i, later in enumerate(records):
-            for earlier in records[:i]:
-                if earlier.pipe == later.pipe or not (earlier.write or later.write):
-                    continue
-                if later.known[earlier.pipe] >= earlier.time:
-                    continue
-                both = merge(*([x] for x in later.intervals())).overlap(merge(*([x] for x in earlier.intervals())))
-                if both is not None:
-                    message = (
-                        f"{'writes' if later.write else 'reads'} byte {both[0]} of {self._memories[memory].name} on "
-                        f"{Pipe(later.pipe).name}, not ordered after the {'write' if earlier.write else 'read'} of "
-                        f"instruction {earlier.number} ({self._mnemonic(earlier.number)}) on {Pipe(earlier.pipe).name}"
-                    )
-                    self._report("pipe-race", message, later.number, later.access.name)
-
-    def _compare_tasks(self, touched: _Touched, records: list[_Record]) -> None:
-        current = self._task
-        for other in self._order:
-            if other is current or current.ancestors >> other.number & 1:
-                continue
-            for (memory, write), intervals in touched.items():
-                for other_write in (True, False) if write else (True,):
-                    theirs = other.touched.get((memory, other_write))
-                    both = theirs.overlap(intervals) if theirs is not None else None
-                    if both is not None:
-                        what = f"{'writes' if write else 'reads'} bytes {both[0]} to {both[1]} of {self._memories[memory].name}"
-                        message = (
-                            f"{what}, which the concurrent task {other.name} {'writes' if other_write else 'reads'}"
-                        )
-                        self._blame("task-race", message, records, memory, write, both)
-        for key, intervals in touched.items():
-            known = current.touched.get(key)
-            parts = [intervals] if known is None else [known, intervals]
-            current.touched[key] = merge([p.starts for p in parts], [p.ends for p in parts])
-
-    def _blame(
-        self, kind: str, message: str, records: list[_Record], memory: int, write: bool, both: tuple[int, int]
-    ) -> None:
-        """Reports a finding on the first instruction that touches the bytes."""
-        target = Intervals(np.array([both[0]]), np.array([both[1]]))
-        for record in records:
-            same = record.memory == memory and record.write == write
-            if same and merge(*([x] for x in record.intervals())).overlap(target) is not None:
-                self._report(kind, message, record.number, record.access.name)
-                return
-        self._report(kind, message, buffer=self._memories[memory].name)
-
-    def _mnemonic(self, number: int) -> str:
-        return self._mnemonics.get((self._kernel.name if self._kernel else "", number), "")
-
-    def _report(
-        self,
-        kind: str,
-        message: str,
-        number: int = -1,
-        buffer: str = "",
-        *,
-        task: str | None = None,
-        source_nodes: tuple[SourceNode, ...] | None = None,
-    ) -> None:
-        name = self._kernel.name if self._kernel is not None and number >= 0 else ""
-        task = self._task_name if task is None else task
-        key = (kind, name, number, buffer, task)
-        if key in self._seen:
-            return
-        self._seen.add(key)
-        nodes = self._source_nodes if source_nodes is None else source_nodes
-        self.findings.append(Finding(kind, name, number, self._mnemonic(number), buffer, task, nodes, message))
 
 
 def _describe(site: Site, index: int) -> _Access:
