@@ -31,10 +31,14 @@ format: install ## rewrite the code to the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: install ## rewrite what the documentation takes from the code
+	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/resnet50_tasks.py
+
 bench: install ## ratios beside onnxruntime, and growth of every pass
 	$(BIN)/python bench/spine.py
 
 clean: ## remove the virtual environment and build products
 	rm -rf $(VENV) build dist src/*.egg-info
 
-.PHONY: help install demo test lint format bench clean
+.PHONY: help install demo test lint format docs bench clean
