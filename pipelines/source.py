@@ -82,6 +82,8 @@ class _LocatedParser(Parser):
         super().__init__(context, chunk.text, chunk.file)
         self.chunk = chunk
         self.types: dict[str, TypeAttribute] = {}
+        self.last_start = 0
+        """Where the operator begins that was entered last: the place of errors that name none."""
 
     @property
     def position(self) -> int:
@@ -89,7 +91,7 @@ class _LocatedParser(Parser):
         return self._current_token.span.start
 
     def parse_operation(self) -> Operation:
-        start = self._current_token.span.start
+        start = self.last_start = self.position
         op = super().parse_operation()
         self.chunk.starts[op] = start
         return op
@@ -162,8 +164,8 @@ def parse(context: Context, chunk: Chunk) -> ModuleOp:
         raise SourceError(chunk.place(max(start, 0), one_line(error.msg) + hint)) from None
     except InvalidOperation as error:
         raise SourceError(chunk.locate(error.op, str(error))) from None
-    except (VerifyException, UnregisteredConstructException) as error:
-        raise SourceError(chunk.place(parser.position, one_line(str(error)))) from None
+    except (VerifyException, UnregisteredConstructException, ValueError) as error:  # ValueError: an operator's parser
+        raise SourceError(chunk.place(parser.last_start, one_line(str(error)))) from None
 
 
 def _unknown_name(context: Context, message: str) -> tuple[str, str]:

@@ -198,6 +198,7 @@ def test_wrong_command_lines(arguments: list[str], message: str, capsys: pytest.
         ("func.func @f() {\n  arith.foo\n}\n", ":2:3: error: Operation arith.foo is not registered"),
         ("func.func @f() {\n  gee.relu\n}\n", "gee.relu is not registered, did you mean 'ge'?"),
         ("func.func @f( {\n", ":1:15: error: "),
+        ("%c = arith.constant 300 : i8\n", ":1:1: error: Integer value 300"),
         (
             "func.func @f(%x: i32) -> i32 {\n  %b = arith.addi %a, %x : i32\n  %a = arith.addi %x, %x : i32\n"
             "  func.return %b : i32\n}\n",
