@@ -1,4 +1,4 @@
-"""Vector kernels: elementwise groups, softmax, pooling; each alone or as the anchor of a `ge.fused`."""
+"""Vector kernels: elementwise groups, softmax, local response normalization, pooling; each alone or as the anchor of a `ge.fused`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type
-from graph_engine.dialects.ge.normalization import SoftmaxOp
+from graph_engine.dialects.ge.normalization import LrnOp, SoftmaxOp
 from graph_engine.dialects.layout import is_plain
 from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
+from graph_engine.lowering.kernels.lrn import LrnShape, build_lrn
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.reduction_tail import Tail, stem
 from graph_engine.lowering.kernels.softmax import SoftmaxShape, build_softmax
@@ -30,7 +31,7 @@ from graph_engine.lowering.selection.pooling import POOLING_OPERATORS, select_po
 from graph_engine.target_ascend.isa.model import DType
 
 ELEMENTWISE_OPERATORS: tuple[str, ...] = (*STEPS, "ge.cast")
-VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, "ge.softmax", *POOLING_OPERATORS)
+VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, "ge.softmax", "ge.lrn", *POOLING_OPERATORS)
 """Operators (or anchors of `ge.fused`) that `select_vector` serves."""
 
 
@@ -48,6 +49,8 @@ def select_vector(op: Operation) -> Choice:
     tail = tail_of(region)
     if isinstance(region.anchor, SoftmaxOp):
         return _softmax(region, region.anchor, tail)
+    if isinstance(region.anchor, LrnOp):
+        return _lrn(region, region.anchor, tail)
     return select_pooling(region, tail)
 
 
@@ -134,6 +137,21 @@ def _softmax(region: Region, op: SoftmaxOp, tail: Tail) -> Choice:
         stem("softmax", tail.steps),
         "SoftmaxV2",
         lambda name, soc: build_softmax(name, softmax, soc),
+        [operand_of(region, op.x)],
+        (0,) if tail.out_dtype is tail.dtype else (),
+    )
+
+
+def _lrn(region: Region, op: LrnOp, tail: Tail) -> Choice:
+    if not all(is_plain(v.type) for v in (op.x, *region.yielded)):
+        raise NoKernel("local response normalization takes a plain tensor")
+    batch, channels, *positions = shape_of_type(tensor(op.x))
+    lrn = LrnShape(batch, channels, prod(positions), tail=tail, **op.attribute_values())
+    return Choice(
+        ("lrn", lrn),
+        stem("lrn", tail.steps),
+        "LRN",
+        lambda name, soc: build_lrn(name, lrn, soc),
         [operand_of(region, op.x)],
         (0,) if tail.out_dtype is tail.dtype else (),
     )
