@@ -10,7 +10,8 @@ from graph_engine.dialects.ge.pooling import AvgPoolOp, GlobalAvgPoolOp, GlobalM
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr
 from graph_engine.dialects.layout import NC1HWC0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.pooling import PoolShape, build_pool
+from graph_engine.lowering.kernels.pool_shape import PoolShape
+from graph_engine.lowering.kernels.pooling import build_pool
 from graph_engine.lowering.kernels.reduction_tail import Tail, stem
 from graph_engine.lowering.kernels.window_axis import WindowAxis
 from graph_engine.lowering.selection.choice import (
