@@ -141,8 +141,13 @@ class Node:
     # Results
 
     def emit(self, op: GeOp) -> SSAValue:
-        """Appends an operator, with the node's location, and gives its result."""
+        """Appends an operator, with the node's location, and gives its (first) result."""
         return self._values.append(op, self.location)
+
+    def emit_all(self, op: GeOp) -> list[SSAValue]:
+        """Like `emit`, for an operator with several results: all of them."""
+        self.emit(op)
+        return list(op.results)
 
     def keep_constant(self, array: np.ndarray, name: str = "") -> SSAValue:
         """A compile-time array as a tensor of the graph."""

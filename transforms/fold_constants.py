@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Tensor, shape_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.pass_base import GePass
 from graph_engine.transforms.recipes import computed, known
@@ -29,12 +29,16 @@ class FoldConstantOperands(Pattern):
     root: ClassVar[tuple[type[Operation], ...]] = (GeOp,)
 
     def rewrite(self, op: GeOp, rewriter: CountedRewriter) -> bool:
-        if isinstance(op, ConstantOp) or DYNAMIC in shape_of(op.result):
+        if isinstance(op, ConstantOp) or any(DYNAMIC in shape_of(result) for result in op.results):
             return False
         operands = [constant for value in op.operands if (constant := known(value)) is not None]
         if len(operands) != len(op.operands) or not operands:
             return False
-        rewriter.replace(op, computed(op.name, operands, op.result.type, **op.attribute_values()).op())
+        constants = [
+            computed(op.name, operands, cast(Tensor, result.type), result=number, **op.attribute_values()).op()
+            for number, result in enumerate(op.results)
+        ]
+        rewriter.replace(op, constants, [constant.result for constant in constants])
         return True
 
 

@@ -60,7 +60,7 @@ def choose_families(block: Block, rules: FormatRules) -> dict[Operation, Family]
         if leading and 2 * len(leading) >= len(owners) and follows(op, leading[0], rules):
             chosen[op] = leading[0]
     for op in reversed(ops):
-        user = single_user(op.results[0])
+        user = single_user(op.results[0]) if len(op.results) == 1 else None
         if op in chosen or user is None or user not in chosen:
             continue
         arriving = [value for value in op.operands if not isinstance(value.owner, ConstantOp)]

@@ -52,9 +52,12 @@ def known(value: SSAValue | None) -> Known | None:
     return Known(owner.value, owner.result.type) if isinstance(owner, ConstantOp) else None
 
 
-def computed(op: str, operands: Sequence[Known], result_type: Tensor, **attributes: Any) -> Known:
-    """The constant that operator `op` with the reference's keywords `attributes` makes of `operands`."""
-    return Known(fold_attr(op, [x.value for x in operands], attributes, result_type), result_type)
+def computed(op: str, operands: Sequence[Known], result_type: Tensor, result: int = 0, **attributes: Any) -> Known:
+    """The constant that operator `op` with the reference's keywords `attributes` makes of `operands`.
+
+    `result` is the number of the result, of an operator with several.
+    """
+    return Known(fold_attr(op, [x.value for x in operands], attributes, result_type, result), result_type)
 
 
 def elementwise(op: str, lhs: Known, rhs: Known) -> Known:

@@ -69,6 +69,8 @@ INTS: AttrConstraint[DenseArrayBase[IntegerType]] = DenseArrayBase.constr(i64)
 INT = cast(AttrConstraint[IntegerAttr[IntegerType]], IntegerAttr.constr(type=eq(i64)))
 BOOL = cast(AttrConstraint[IntegerAttr[IntegerType]], IntegerAttr.constr(type=eq(i1)))
 FLOAT: AttrConstraint[FloatAttr] = FloatAttr.constr(f32)
+FLOATS = cast(AttrConstraint[ArrayAttr[FloatAttr]], ArrayAttr.constr(FLOAT))
+STRINGS: AttrConstraint[ArrayAttr[StringAttr]] = ArrayAttr.constr(BaseAttr(StringAttr))
 STRING = base(StringAttr)
 
 _NON_FINITE_BITS = (0x7F800000, 0xFF800000, 0x7FC00000)
@@ -95,9 +97,24 @@ def float_prop(default: float | None = None) -> FloatAttr:
     return prop_def(FLOAT, default_value=None if default is None else float_attr(default))
 
 
-def string_prop() -> StringAttr:
+def floats_prop(default: Sequence[float] | None = None) -> ArrayAttr[FloatAttr]:
+    """A property that is a list of floats, each held as fp32."""
+    return prop_def(FLOATS, default_value=None if default is None else floats_attr(default))
+
+
+def strings_prop(default: Sequence[str] | None = None) -> ArrayAttr[StringAttr]:
+    """A property that is a list of strings."""
+    return prop_def(STRINGS, default_value=None if default is None else ArrayAttr(map(string_attr, default)))
+
+
+def floats_attr(values: Sequence[float]) -> ArrayAttr[FloatAttr]:
+    """A list of floats as a property."""
+    return ArrayAttr([float_attr(value) for value in values])
+
+
+def string_prop(default: str | None = None) -> StringAttr:
     """A property that is a string."""
-    return prop_def(STRING)
+    return prop_def(STRING, default_value=None if default is None else string_attr(default))
 
 
 class Trait(Enum):
@@ -200,7 +217,12 @@ def python_value(attribute: Attribute) -> Any:
 
 
 class GeOp(IRDLOperation, ABC):
-    """A plain operator: tensors in, one tensor out, properties that the reference function takes as keywords."""
+    """A plain operator: tensors in, tensors out, properties that the reference function takes as keywords.
+
+    Most operators have one result. One with several declares `result` again, in front of the others (`result_def`,
+    and last one `opt_result_def` or `var_result_def`); `infer` gives all their types. Its reference returns a list,
+    which may go on behind the results that the operator has.
+    """
 
     TRAITS: ClassVar[frozenset[Trait]] = frozenset()
     VECTOR_OPS: ClassVar[int] = 1
@@ -214,13 +236,13 @@ class GeOp(IRDLOperation, ABC):
         self,
         operands: Sequence[SSAValue | Operation | None],
         properties: Mapping[str, Attribute],
-        result_type: Tensor | None,
+        result_type: Tensor | Sequence[Tensor] | None,
     ) -> None:
-        """Builds the operator in one go (cheaper than the general builder); a missing result type is inferred."""
+        """Builds the operator in one go (cheaper than the general builder); missing result types are inferred."""
         values = [v if isinstance(v, SSAValue) else SSAValue.get(v) for v in operands if v is not None]
-        result_types = () if result_type is None else (result_type,)
-        Operation.__init__(self, operands=values, properties=properties, result_types=result_types)
-        if result_type is None:
+        given = (result_type,) if isinstance(result_type, TensorType) else result_type
+        Operation.__init__(self, operands=values, properties=properties, result_types=given or ())
+        if given is None:
             self.results = SSAValues(OpResult(t, self, i) for i, t in enumerate(self.infer()))
 
     @property
@@ -254,7 +276,7 @@ class GeOp(IRDLOperation, ABC):
         return Cost(
             vector_ops=self.VECTOR_OPS * elements_of(self.result),
             bytes_read=sum(map(bytes_of, self.operands)),
-            bytes_written=bytes_of(self.result),
+            bytes_written=sum(map(bytes_of, self.results)),
         )
 
     def attribute_values(self) -> dict[str, Any]:
@@ -303,7 +325,10 @@ class GeOp(IRDLOperation, ABC):
         return axis % rank
 
     def verify_(self) -> None:
-        for value, inferred in zip(self.results, self.infer(), strict=True):
+        inferred_types = self.infer()
+        if len(inferred_types) != len(self.results):
+            raise self.fail(f"{len(inferred_types)} results are inferred, {len(self.results)} are declared")
+        for value, inferred in zip(self.results, inferred_types, strict=True):
             declared = cast(Tensor, value.type)
             if inferred is declared:
                 continue
@@ -351,11 +376,17 @@ def _parse_value(parser: Parser, kind: AttrConstraint) -> Attribute:
     if kind == STRING:
         return string_attr(parser.parse_str_literal())
     if kind == FLOAT:
-        value = parser.parse_number()
-        if isinstance(value, int) and value in _NON_FINITE_BITS:
-            value = struct.unpack("<f", value.to_bytes(4, "little"))[0]
-        return float_attr(float(value))
+        return float_attr(_parse_float(parser))
+    if kind == FLOATS:
+        return floats_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_float(parser)))
     return parser.parse_attribute()
+
+
+def _parse_float(parser: Parser) -> float:
+    value = parser.parse_number()
+    if isinstance(value, int) and value in _NON_FINITE_BITS:
+        value = struct.unpack("<f", value.to_bytes(4, "little"))[0]
+    return float(value)
 
 
 def parse_properties(cls: type[IRDLOperation], parser: Parser) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
@@ -404,16 +435,24 @@ def print_properties(op: IRDLOperation, printer: Printer, hidden: Sequence[str] 
                 printer.print_string(str(python_value(value)))
             case IntegerAttr() if bare and value.type == i64:
                 printer.print_string(str(value.value.data))
-            case FloatAttr() if bare and isfinite(value.value.data):
-                printer.print_float(value.value.data, f32)
             case FloatAttr() if bare:
-                printer.print_string(f"0x{struct.pack('>f', value.value.data).hex().upper()}")
+                _print_float(value, printer)
+            case ArrayAttr() if bare and all(isinstance(v, FloatAttr) for v in value):
+                with printer.in_square_brackets():
+                    printer.print_list(cast(ArrayAttr[FloatAttr], value), lambda v: _print_float(v, printer))
             case _:
                 printer.print_attribute(value)
 
     printer.print_string(" {")
     printer.print_list(shown, entry)
     printer.print_string("}")
+
+
+def _print_float(value: FloatAttr, printer: Printer) -> None:
+    if isfinite(value.value.data):
+        printer.print_float(value.value.data, f32)
+    else:
+        printer.print_string(f"0x{struct.pack('>f', value.value.data).hex().upper()}")
 
 
 def typed(shape: Sequence[int], like: SSAValue) -> tuple[Tensor]:

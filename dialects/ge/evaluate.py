@@ -33,7 +33,7 @@ def evaluate_op(op: Operation, inputs: Sequence[Array]) -> list[Array]:
         case FusedOp():
             return evaluate_block(op.block, inputs)
         case GeOp():
-            return evaluate(op.name, list(inputs), op.attribute_values())
+            return evaluate(op.name, list(inputs), op.attribute_values())[: len(op.results)]
         case _ if op.name == "layout.transdata":
             target = element_name(cast(Tensor, op.results[0].type).element_type)
             return evaluate("ge.cast", list(inputs), {"to": target})

@@ -117,7 +117,8 @@ class WeightAttr(Data[WeightRef]):
 class FoldAttr(ParametrizedAttribute):
     """`#ge.fold<"ge.mul", [operands], {attributes}, type>`: a recipe for a derived tensor.
 
-    Operands are `dense`, `#ge.weight` or `#ge.fold`; attributes are the keywords of the reference function.
+    Operands are `dense`, `#ge.weight` or `#ge.fold`; attributes are the keywords of the reference function, and
+    `result`, the number of the result that counts, where that is not the first.
     """
 
     name = "ge.fold"
@@ -185,17 +186,23 @@ def _plain_attr(value: Any) -> Attribute:
             return float_attr(value)
         case str():
             return string_attr(value)
-        case list() | tuple():
+        case list() | tuple() if all(type(item) is int for item in cast(Sequence[Any], value)):
             return ints_attr(cast(Sequence[int], value))
+        case list() | tuple():
+            return ArrayAttr([_plain_attr(item) for item in cast(Sequence[Any], value)])
         case _:
             raise TypeError(f"{value!r} cannot be the attribute of a recipe")
 
 
-def fold_attr(op: str, operands: Sequence[Attribute], attributes: Mapping[str, Any], result_type: Tensor) -> Attribute:
+def fold_attr(
+    op: str, operands: Sequence[Attribute], attributes: Mapping[str, Any], result_type: Tensor, result: int = 0
+) -> Attribute:
     """The constant that operator `op` gives on constant operands: a recipe, or at once the numbers if they are few.
 
-    `attributes` are plain values, the keywords of the reference function.
+    `attributes` are plain values, the keywords of the reference function; `result` is the number of the result.
     """
+    if result:
+        attributes = {**attributes, "result": result}
     recipe = FoldAttr(
         StringAttr(op),
         ArrayAttr(operands),
@@ -268,7 +275,9 @@ def _evaluate(recipe: FoldAttr) -> Array:
         return layout.pack(narrow(inputs[0], dtype), type_)
     if op not in FUNCTIONS:
         raise GraphEngineError(f"{_title(recipe)}: '{op}' has no numpy reference")
-    result: Array = evaluate(op, inputs, python_value(recipe.attributes))[0]
+    attributes = python_value(recipe.attributes)
+    number = attributes.pop("result", 0)
+    result: Array = evaluate(op, inputs, attributes)[number]
     if result.shape != type_.get_shape() or result.dtype != dtype:
         raise GraphEngineError(f"{_title(recipe)} gives {result.dtype} {list(result.shape)}, declared is {type_}")
     return result

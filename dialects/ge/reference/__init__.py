@@ -1,7 +1,7 @@
 """What every `ge` operator means, as plain numpy functions: the one reference for folding, AICPU tasks and tests.
 
-A function takes arrays and the operator's properties as keywords and returns one array of the operands' element
-type. fp16 is computed in fp32 and rounded to nearest even once, at the result. Arrays are logical (never packed).
+A function takes arrays and the operator's properties as keywords and returns an array of the operands' element
+type, or a list of arrays where the operator has several results. fp16 is computed in fp32 and rounded to nearest even once, at the result. Arrays are logical (never packed).
 Imports numpy alone.
 """
 
@@ -55,4 +55,5 @@ def evaluate(op: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> l
     """
     module, function = FUNCTIONS[op]
     reference = getattr(importlib.import_module(f"{__name__}.{module}"), function)
-    return [reference(*inputs, **attributes)]
+    results = reference(*inputs, **attributes)
+    return list(results) if isinstance(results, list | tuple) else [results]
