@@ -114,6 +114,42 @@ class _Acquire:
         return matrix if matrix is not None and matrix.sizes == self.sizes else None
 
 
+def accumulator_window(site: Site, operand: Operand) -> Reader | None:
+    """A function from counters to a window (n1, m, 16) of an accumulator, taken from its matrix where it is held.
+
+    None where the operand cannot be such a window (dense rows of 16 fp32 of L0C, one after another).
+    """
+    buffer = site.buffers[operand.buffer]
+    memory = site.memory(operand)
+    if not isinstance(memory, MatrixMemory) or not memory.typed or buffer.space is not Space.L0C:
+        return None
+    if operand.dtype is not DType.F32 or len(operand.sizes) != 3 or operand.sizes[2] != 16:
+        return None
+    columns, rows, _ = operand.sizes
+    pitch = operand.strides[0]
+    if operand.strides[1:] != (16, 1) or pitch % 16:
+        return None
+    read = reader(site, operand)
+    where = locator(operand, buffer.address, buffer.bytes)
+    pending = memory.pending
+
+    def window(counters: Counters) -> Array:
+        address = where if isinstance(where, int) else where(counters)
+        for offset, matrix in pending.items():
+            place = address - offset
+            if place >= 0 and address < offset + matrix.array.nbytes:
+                height = matrix.array.shape[0]
+                column, rest = divmod(place, height * 64)
+                row, odd = divmod(rest, 64)
+                fits = row + rows <= height and (column + columns) * 16 <= matrix.array.shape[1]
+                if odd == 0 and fits and (columns == 1 or pitch == height * 16):
+                    content = matrix.array.reshape(height, -1, 16).transpose(1, 0, 2)
+                    return content[column : column + columns, row : row + rows]
+        return read(counters)
+
+    return window
+
+
 def build_mmad(site: Site) -> Step:
     """L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0), over whole fractals."""
     c, a, b = site.instr.operands

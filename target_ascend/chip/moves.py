@@ -8,7 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from graph_engine.target_ascend.chip.cube import fractal_matrix
-from graph_engine.target_ascend.chip.operands import Array, Counters, Site, Step, coalesce, reader, value_of, writer
+from graph_engine.target_ascend.chip.operands import (
+    Array,
+    Counters,
+    Site,
+    Step,
+    coalesce,
+    may_clash,
+    reader,
+    value_of,
+    writer,
+)
 from graph_engine.target_ascend.isa.model import SPECS, Opcode, Space
 
 _PARAMS = SPECS[Opcode.LOAD3D].params
@@ -22,10 +32,12 @@ def build_copy(site: Site) -> Step:
     sizes, (dst_strides, src_strides) = coalesce(dst.sizes, [dst.strides, src.strides])
     read = reader(site, src, sizes, src_strides, raw=True)
     target = writer(site, dst, sizes, dst_strides, raw=True).target
-    copyto = np.copyto
+    copyto, clash = np.copyto, may_clash(site, sizes, (dst_strides, src_strides))
 
     def copy(counters: Counters) -> None:
         source = read(counters)
+        if clash:
+            source = source.copy()
         copyto(target(counters), source)
 
     return copy

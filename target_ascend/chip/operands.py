@@ -114,6 +114,17 @@ def coalesce(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tu
     return tuple(out_sizes), [tuple(axis[i] for axis in out_strides) for i in range(len(strides))]
 
 
+def may_clash(site: Site, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> bool:
+    """Whether numpy's assignment from operand 1 to operand 0 could read what it has written already.
+
+    It copies first where arrays overlap, but not on one axis with two different steps.
+    """
+    dst, src = site.instr.operands[:2]
+    if site.buffers[dst.buffer].space is not site.buffers[src.buffer].space or len(sizes) != 1:
+        return False
+    return strides[0][0] * dst.dtype.bytes != strides[1][0] * src.dtype.bytes
+
+
 def value_of(affine: Affine) -> Callable[[Counters], int] | int:
     """An affine expression as a constant or a function of the counters."""
     const, terms = affine.const, affine.terms

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from graph_engine.target_ascend.chip.cube import accumulator_window
 from graph_engine.target_ascend.chip.operands import (
     Array,
     Counters,
@@ -19,6 +20,7 @@ from graph_engine.target_ascend.chip.operands import (
     Step,
     Writer,
     coalesce,
+    may_clash,
     reader,
     writer,
 )
@@ -240,12 +242,19 @@ def build_convert(site: Site) -> Step:
             store(values, counters)
 
         return to_half
+    window = accumulator_window(site, src) if same else None
+    if window is not None:
+        # The Cube's result leaves L0C: straight from the matrix, without unpacking it first.
+        read, target = window, writer(site, dst, raw=True).target
+    clash = may_clash(site, sizes, (dst_strides, src_strides))
     limits = _limits(dst.dtype) if not same and dst.dtype in INTEGERS else None
 
     def convert(counters: Counters) -> None:
         values = read(counters)
         if limits is not None:
             values = _to_integer(values, limits)
+        if clash:
+            values = values.copy()
         np.copyto(target(counters), values, casting="unsafe")
         if commit is not None:
             commit()

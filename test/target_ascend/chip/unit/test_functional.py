@@ -294,3 +294,18 @@ def test_malformed_instruction_is_refused() -> None:
     b.emit(Opcode.VADD, b.view(ub, (16,)), b.view(ub, (16,)), b.view(ub, (8,)))
     with pytest.raises(GraphEngineError, match=r"odd: instruction 0 \(add\): operands differ"):
         run(b.build(), [], [])
+
+
+@MODES
+def test_copy_onto_itself_reads_everything_first(real_bytes: bool) -> None:
+    """numpy's own assignment does not, along one axis with two different steps."""
+    x = half(RNG.normal(size=128))
+    b = KernelBuilder("self")
+    arg, out, ub = b.arg(256), b.arg(256, "w"), b.alloc(Space.UB, 256)
+    b.copy(b.view(ub, (128,)), b.view(arg, (128,)))
+    b.copy(b.view(ub, (16,), F16, 5, (3,)), b.view(ub, (16,), F16, 32))
+    b.copy(b.view(out, (128,)), b.view(ub, (128,)))
+    (raw,) = run(b.build(), [x], [256], real_bytes)
+    wanted = x.copy()
+    wanted[5:53:3] = x[32:48]
+    np.testing.assert_array_equal(raw.view(np.float16), wanted)

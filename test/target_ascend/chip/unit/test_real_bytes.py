@@ -70,7 +70,9 @@ def operand(
 def instruction(draw: Any, b: KernelBuilder) -> None:
     """Appends one random instruction."""
     kind = draw(
-        st.sampled_from(["copy", "convert", "binary", "scalar", "unary", "reduce", "dup", "transpose", "load", "mmad"])
+        st.sampled_from(
+            ["copy", "convert", "binary", "scalar", "unary", "reduce", "dup", "transpose", "load", "mmad", "drain"]
+        )
     )
     sizes = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=2))) + (draw(st.sampled_from([1, 8, 16, 17])),)
     dtype = draw(st.sampled_from([F16, F16, F16, F32, *INTEGERS]))
@@ -113,6 +115,16 @@ def instruction(draw: Any, b: KernelBuilder) -> None:
             out = 6 + 2 * pad - taps + 1
             params = (5, 6, taps, taps, 1, 1, 1, 1, pad, pad, out, start, block)
             b.emit(Opcode.LOAD3D, target, pick((2, 5, 6, 16), F16), params=params, pipe=Pipe.MTE1)
+    elif kind == "drain":
+        # A window of an accumulator, as a kernel takes it out of L0C (and some that do not fit one).
+        height, columns, rows = (
+            draw(st.sampled_from([16, 32])),
+            draw(st.integers(1, 2)),
+            draw(st.sampled_from([1, 7, 16])),
+        )
+        offset = draw(st.sampled_from([0, 16, 48, 256, 264] if columns * height < 64 else [0, 16]))
+        source = b.view(4, (columns, rows, 16), F32, offset, (height * 16, 16, 1))
+        b.emit(Opcode.VCONV, pick((columns, rows, 16), draw(st.sampled_from([F16, F32])), None, False), source)
     else:
         m, k, n = draw(st.sampled_from([(1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (1, 1, 2)]))
         left = b.view(2, (m, k, 16, 16), F16, draw(st.sampled_from([0, 256, 512])))
