@@ -9,15 +9,35 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from graph_engine.dialects.ge import elementwise as ge
-from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.core import GeOp
+from graph_engine.dialects.ge.interning import numpy_dtype
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, is_float, shape_of
+from graph_engine.frontend_onnx.node import (
+    Converter,
+    Node,
+    Unsupported,
+    axis_of,
+    dtype_of,
+    is_float,
+    shape_of,
+    static_dim,
+)
 
 
 def unary(op: Callable[[SSAValue], ge.UnaryOp]) -> Converter:
     """The converter of an operator that `ge` has as it is."""
-    return lambda node: node.emit(op(node.operand(0)))
+
+    def convert(node: Node) -> SSAValue:
+        return node.emit(op(node.operand(0)))
+
+    return described(convert, op)
+
+
+def described(convert: Converter, op: Callable[..., GeOp]) -> Converter:
+    """The converter of one `ge` operator, with that operator's name as its description."""
+    convert.__doc__ = f"`{getattr(op, 'name', '')}`."
+    return convert
 
 
 def binary(op: Callable[[SSAValue, SSAValue], ge.BinaryOp]) -> Converter:
@@ -26,13 +46,13 @@ def binary(op: Callable[[SSAValue, SSAValue], ge.BinaryOp]) -> Converter:
     def convert(node: Node) -> SSAValue:
         lhs, rhs = node.operand(0), node.operand(1)
         if node.opset < 7:
-            rhs = _legacy_broadcast(node, lhs, rhs)
+            rhs = legacy_broadcast(node, lhs, rhs)
         return node.emit(op(lhs, rhs))
 
-    return convert
+    return described(convert, op)
 
 
-def _legacy_broadcast(node: Node, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def legacy_broadcast(node: Node, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Before opset 7 the right operand was laid along the left one's axes from `axis` on: add the missing extents of 1."""
     left, right = shape_of(lhs), shape_of(rhs)
     if not node.int("broadcast", 0):
@@ -72,39 +92,57 @@ def power(node: Node) -> SSAValue:
     """Pow; the exponent may have another element type, the result has the base's."""
     base, exponent = node.operand(0), node.operand(1)
     if node.opset < 7:
-        exponent = _legacy_broadcast(node, base, exponent)
-    if dtype_of(exponent) != dtype_of(base):
-        if not is_float(base):
-            raise Unsupported("an integer base with an exponent of another type")
-        exponent = node.emit(ge.CastOp(exponent, dtype_of(base)))
+        exponent = legacy_broadcast(node, base, exponent)
+    kind = dtype_of(base)
+    if is_float(exponent) and not is_float(base):
+        power = node.emit(ge.PowOp(node.emit(ge.CastOp(base, dtype_of(exponent))), exponent))
+        return node.emit(ge.CastOp(power, kind))
+    if dtype_of(exponent) != kind:
+        exponent = node.emit(ge.CastOp(exponent, kind))
     return node.emit(ge.PowOp(base, exponent))
 
 
 def clip(node: Node) -> SSAValue:
-    """Clip: bounds are attributes before opset 11, constant inputs since."""
+    """Clip: `ge.clip` for constant fp16 and fp32 bounds, else maximum and minimum with the bounds given."""
     x = node.operand(0)
-    if not is_float(x):
-        raise Unsupported(f"element type {dtype_of(x)}; floats are supported")
     if node.opset < 11:
         return node.emit(ge.ClipOp(x, min=node.float("min", -ge.FLOAT32_MAX), max=node.float("max", ge.FLOAT32_MAX)))
-    low = float(node.constant(1, "min").item()) if node.has(1) else -ge.FLOAT32_MAX
-    high = float(node.constant(2, "max").item()) if node.has(2) else ge.FLOAT32_MAX
-    return node.emit(ge.ClipOp(x, min=low, max=high))
+    bounds = [node.known(index) for index in (1, 2)]
+    given = [index for index in (1, 2) if node.has(index)]
+    if dtype_of(x) in ("f16", "f32") and all(bounds[index - 1] is not None for index in given):
+        low, high = (None if bound is None else float(bound.item()) for bound in bounds)
+        if not given:
+            return x
+        low = -ge.FLOAT32_MAX if low is None else low
+        return node.emit(ge.ClipOp(x, min=low, max=ge.FLOAT32_MAX if high is None else high))
+    if 1 in given:
+        x = node.emit(ge.MaximumOp(x, node.operand(1)))
+    return node.emit(ge.MinimumOp(x, node.operand(2))) if 2 in given else x
 
 
 def leaky_relu(node: Node) -> SSAValue:
-    """LeakyRelu."""
+    """`ge.leaky_relu`."""
     return node.emit(ge.LeakyReluOp(node.operand(0), alpha=node.float("alpha", 0.01)))
 
 
 def cast_to(node: Node) -> SSAValue:
     """Cast; to the type that a tensor has already it does nothing."""
-    x, target = node.operand(0), element_of_onnx(node.int("to"))
+    target = element_of_onnx(node.int("to"))
     if target is None:
         raise Unsupported(f"target type {node.int('to')} of ONNX's TensorProto")
+    return _cast(node, target)
+
+
+def cast_like(node: Node) -> SSAValue:
+    """CastLike: a cast to the element type of the second operand."""
+    return _cast(node, cast("TensorType[Attribute]", node.operand(1).type).element_type)
+
+
+def _cast(node: Node, target: Attribute) -> SSAValue:
+    x = node.operand(0)
     if cast("TensorType[Attribute]", x.type).element_type == target:
         return x
-    return node.emit(ge.CastOp(x, element_name(target)))
+    return node.emit(ge.CastOp(x, target))
 
 
 def identity(node: Node) -> SSAValue:
@@ -113,12 +151,18 @@ def identity(node: Node) -> SSAValue:
 
 
 def dropout(node: Node) -> list[SSAValue | None]:
-    """Dropout at inference: its input. The mask and training mode have no meaning here."""
-    if node.result_used(1):
-        raise Unsupported("its output mask is used")
-    if node.has(2) and bool(node.constant(2, "training_mode").item()):
-        raise Unsupported("training_mode is true")
-    return [node.operand(0), None]
+    """Dropout at inference: its input, and a mask that keeps everything."""
+    x = node.operand(0)
+    training = node.has(2) and bool(node.constant(2, "training_mode").item())
+    if training and not (node.has(1) and float(node.constant(1, "ratio").item()) == 0):
+        raise Unsupported("training_mode is true: which elements drop out is random; export the model for inference")
+    if not node.result_used(1):
+        return [x, None]
+    import numpy as np
+
+    shape = [static_dim(extent, "every extent of the mask") for extent in shape_of(x)]
+    mask = np.ones((), bool if node.opset >= 10 else numpy_dtype(dtype_of(x)))
+    return [x, node.keep_constant(np.broadcast_to(mask, shape), node.outputs[1])]
 
 
 CONVERTERS: dict[str, Converter] = {
@@ -135,6 +179,7 @@ CONVERTERS: dict[str, Converter] = {
     "LeakyRelu": leaky_relu,
     "Clip": clip,
     "Cast": cast_to,
+    "CastLike": cast_like,
     "Add": binary(ge.AddOp),
     "Sub": binary(ge.SubOp),
     "Mul": binary(ge.MulOp),

@@ -25,14 +25,18 @@ from graph_engine.dialects.ge.interning import string_attr, tensor_type
 from graph_engine.dialects.ge.locations import node_location
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx import (
+    activation,
     constant,
     convolution,
     elementwise,
+    logic,
     matmul,
     normalization,
     pooling,
     reduction,
+    repetition,
     shape,
+    unary_math,
 )
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.folding import FOLDS
@@ -51,6 +55,10 @@ CONVERTERS: dict[str, Converter] = {
     **normalization.CONVERTERS,
     **elementwise.CONVERTERS,
     **pooling.CONVERTERS,
+    **unary_math.CONVERTERS,
+    **activation.CONVERTERS,
+    **logic.CONVERTERS,
+    **repetition.CONVERTERS,
     **reduction.CONVERTERS,
     **shape.CONVERTERS,
 }

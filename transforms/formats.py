@@ -142,7 +142,7 @@ class FormatRules:
                     return None
                 operands = tuple(_keep(format, nc1hwc0(c0)) for format in given)
                 return Formats(operands, nc1hwc0(c0, "zero" if full or _all_zero(operands) else "undef"))
-            case GeOp() if op.has(Trait.POOL) or (op.has(Trait.ELEMENTWISE) and not isinstance(op, CastOp)):
+            case GeOp() if op.has(Trait.POOL) or rides_along(op):
                 operands = self._elementwise_feature_maps(op, given)
                 if operands is None:
                     return None
@@ -176,7 +176,7 @@ class FormatRules:
             b = _keep(given[1], self._matrix_weight(op, c0), strict=True)
             zero = full_rows or (op.bias is None and a.pads_zero)
             return Formats((a, b, None)[: len(given)], fractal_nz(c0, "zero" if zero else "undef"))
-        if not op.has(Trait.ELEMENTWISE) or isinstance(op, CastOp):
+        if not rides_along(op):
             return None
         operands: list[Format] = []
         for value, format in zip(op.operands, given, strict=True):
@@ -232,6 +232,11 @@ def _keep(given: Format, wanted: Encoding, *, strict: bool = False) -> Encoding:
     if given is not None and given.with_pad("zero") == wanted and (given.pads_zero or not strict):
         return given
     return wanted
+
+
+def rides_along(op: GeOp) -> bool:
+    """Whether an elementwise operator takes any format: the Vector unit computes it, and it is no change of type."""
+    return op.has(Trait.ELEMENTWISE) and not op.has(Trait.HOST) and not isinstance(op, CastOp)
 
 
 def _all_zero(formats: Sequence[Format]) -> bool:

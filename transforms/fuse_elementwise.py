@@ -29,7 +29,7 @@ from graph_engine.transforms.pass_base import GePass
 
 def fusible(op: object) -> bool:
     """Whether an operator may be part of an elementwise kernel."""
-    if not isinstance(op, GeOp) or isinstance(op, CastOp) or not op.has(Trait.ELEMENTWISE):
+    if not isinstance(op, GeOp) or isinstance(op, CastOp) or not op.has(Trait.ELEMENTWISE) or op.has(Trait.HOST):
         return False
     return element_name(element_of(op.result)) in ("f16", "f32")
 

@@ -138,6 +138,8 @@ class Trait(Enum):
     """Zero lanes of the padded channels stay zero; see `GeOp.keeps_zero_pad` for conditions."""
     CONSTANT = auto()
     """No operands, value known at compile time."""
+    HOST = auto()
+    """Elementwise, but without a vector instruction sequence: neither groups nor formats take it in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from graph_engine.dialects.ge.activation import ACTIVATION
 from graph_engine.dialects.ge.constant import CONSTANT
 from graph_engine.dialects.ge.convolution import CONVOLUTION
 from graph_engine.dialects.ge.elementwise import ELEMENTWISE
 from graph_engine.dialects.ge.fused import FUSED
+from graph_engine.dialects.ge.logic import LOGIC
 from graph_engine.dialects.ge.matmul import MATMUL
 from graph_engine.dialects.ge.normalization import NORMALIZATION
 from graph_engine.dialects.ge.pooling import POOLING
 from graph_engine.dialects.ge.reduction import REDUCTION
+from graph_engine.dialects.ge.repetition import REPETITION
 from graph_engine.dialects.ge.shape import SHAPE
+from graph_engine.dialects.ge.unary_math import UNARY_MATH
 from graph_engine.dialects.ge.weights import FoldAttr, WeightAttr
 
 GE = Dialect(
@@ -23,6 +27,10 @@ GE = Dialect(
         *MATMUL,
         *NORMALIZATION,
         *ELEMENTWISE,
+        *UNARY_MATH,
+        *ACTIVATION,
+        *LOGIC,
+        *REPETITION,
         *POOLING,
         *REDUCTION,
         *SHAPE,

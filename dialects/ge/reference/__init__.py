@@ -39,11 +39,23 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
             "minimum",
             "pow",
         ),
+        "unary_math": (
+            *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"),
+            *("ceil", "floor", "round", "sign"),
+        ),
+        "activation": ("elu", "gelu", "swish", "hard_sigmoid", "hard_swish", "softplus", "mish", "prelu"),
+        "logic": ("compare", "select", "shift", "mod"),
+        "repetition": ("expand", "tile"),
         "pooling": ("max_pool", "avg_pool", "global_avg_pool", "global_max_pool"),
         "reduction": ("reduce_mean", "reduce_sum", "reduce_max", "reduce_min"),
         "shape": ("reshape", "transpose", "concat", "pad", "slice"),
     }.items()
     for name in names
+} | {
+    "ge.not": ("unary_math", "invert"),
+    "ge.and": ("logic", "bitwise_and"),
+    "ge.or": ("logic", "bitwise_or"),
+    "ge.xor": ("logic", "bitwise_xor"),
 }
 """Operator name -> (module of this package, function)."""
 
