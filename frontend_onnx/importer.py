@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -38,6 +38,7 @@ from graph_engine.frontend_onnx import (
     shape,
     unary_math,
 )
+from graph_engine.frontend_onnx.bindings import bound_inputs
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.folding import FOLDS
 from graph_engine.frontend_onnx.input_shapes import check_input_shapes
@@ -54,11 +55,11 @@ CONVERTERS: dict[str, Converter] = {
     **matmul.CONVERTERS,
     **normalization.CONVERTERS,
     **elementwise.CONVERTERS,
-    **pooling.CONVERTERS,
     **unary_math.CONVERTERS,
     **activation.CONVERTERS,
     **logic.CONVERTERS,
     **repetition.CONVERTERS,
+    **pooling.CONVERTERS,
     **reduction.CONVERTERS,
     **shape.CONVERTERS,
 }
@@ -74,12 +75,14 @@ def import_onnx(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     *,
     base: str | os.PathLike[str] | None = None,
+    bindings: Mapping[str, Any] | None = None,
 ) -> ModuleOp:
     """The model as a module with one function `@main`.
 
     `input_shapes` replaces declared shapes (-1 = unknown extent). `base` is the folder of external data files, by default
-    the model file's. Raises GraphEngineError with everything that stands in the way: all unsupported operators grouped by
-    type, all missing tensors, a cycle, unusable external data, shapes that do not fit.
+    the model file's. `bindings` fixes model inputs to values: they become constants. Raises GraphEngineError with
+    everything that stands in the way: all unsupported operators grouped by type, all missing tensors, a cycle, unusable
+    external data, shapes and values that do not fit.
     """
     folder = Path(base) if base is not None else None
     if isinstance(model, (str, os.PathLike)):
@@ -91,7 +94,7 @@ def import_onnx(
 
         model = inline_local_functions(model)
     opset = _opset(model)
-    return _Import(model.graph, opset, TensorReader(folder), dict(input_shapes or {})).run()
+    return _Import(model.graph, opset, TensorReader(folder), dict(input_shapes or {}), dict(bindings or {})).run()
 
 
 def read_model(path: Path) -> ModelProto:
@@ -153,12 +156,18 @@ class _Import:
     """One run: checks the graph as a whole, then converts node by node in order."""
 
     def __init__(
-        self, graph: GraphProto, opset: int, reader: TensorReader, input_shapes: dict[str, Sequence[int]]
+        self,
+        graph: GraphProto,
+        opset: int,
+        reader: TensorReader,
+        input_shapes: dict[str, Sequence[int]],
+        bindings: dict[str, Any],
     ) -> None:
         self.graph = graph
         self.opset = opset
         self.reader = reader
         self.input_shapes = input_shapes
+        self.bindings = bindings
         self.problems = _Problems()
         self.poisoned: set[str] = set()
         """Outputs of nodes that could not be converted: their users are not looked at."""
@@ -168,7 +177,7 @@ class _Import:
         if graph.sparse_initializer:
             names = ", ".join(f"'{s.values.name}'" for s in graph.sparse_initializer)
             raise GraphEngineError(f"sparse initialisers are not supported: {names}")
-        constants = self.reader.read_all(graph.initializer)
+        constants = self.reader.read_all(graph.initializer) | bound_inputs(self.bindings, graph.input)
         inputs = [value for value in graph.input if value.name not in constants]
         outputs = [value.name for value in graph.output]
         block, arguments = self._arguments(inputs)

@@ -11,6 +11,8 @@ from typing import NoReturn
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.spec import PassSpec, nearest, parse_options, parse_pipeline
 
+BIND_INPUT_HELP = "fix a model input to a value: a number, a list or an .npy file; may be repeated"
+
 
 def use_one_blas_thread() -> None:
     """Keep the chip model's matrix products on one thread, unless the user's environment says otherwise.

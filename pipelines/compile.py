@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -90,15 +91,21 @@ def open_stores_of(module: ModuleOp, path: str) -> None:
         open_stores(module, Path(path).parent if path != "-" else Path.cwd())
 
 
-def import_model(path: str, input_shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
+def import_model(
+    path: str,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    bindings: Mapping[str, Any] | None = None,
+) -> ModuleOp:
     """A model file as a module: `.onnx` is imported, `.mlir` (at any phase) is parsed. Raises GraphEngineError."""
     if path.endswith(".mlir") or path == "-":
-        if input_shapes:
-            raise GraphEngineError("input shapes are set when an ONNX model is imported; an .mlir file has its own")
+        if input_shapes or bindings:
+            what = "input shapes are set" if input_shapes else "inputs are bound"
+            raise GraphEngineError(f"{what} when an ONNX model is imported; an .mlir file has its own")
         return read_module(path)
     from graph_engine.frontend_onnx.importer import import_onnx
 
-    return import_onnx(path, {name: tuple(dims) for name, dims in (input_shapes or {}).items()} or None)
+    shapes = {name: tuple(dims) for name, dims in (input_shapes or {}).items()}
+    return import_onnx(path, shapes or None, bindings=bindings)
 
 
 def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
@@ -116,3 +123,33 @@ def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
             raise GraphEngineError(f"--input-shape: '{name}' is given twice")
         shapes[name] = shape
     return shapes
+
+
+def parse_bindings(texts: Sequence[str]) -> dict[str, Any]:
+    """`name=value` each; a value is a number, a list of numbers (`[1, 3]` or `1,3`), or the path of an .npy file."""
+    bindings: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise GraphEngineError(f"--bind-input: '{text}' is not name=value")
+        if name in bindings:
+            raise GraphEngineError(f"--bind-input: '{name}' is given twice")
+        bindings[name] = _bound_value(name, value.strip())
+    return bindings
+
+
+def _bound_value(name: str, value: str) -> Any:
+    if value.endswith(".npy"):
+        import numpy as np
+
+        try:
+            return np.load(value, allow_pickle=False)
+        except (OSError, ValueError):
+            raise GraphEngineError(f"--bind-input: '{name}': cannot read '{value}'") from None
+    import json
+
+    try:
+        return json.loads(f"[{value}]" if "," in value and not value.startswith("[") else value)
+    except ValueError:
+        message = f"'{value}' for '{name}' is no number, no list of numbers and no .npy file"
+        raise GraphEngineError(f"--bind-input: {message}") from None

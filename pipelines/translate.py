@@ -9,7 +9,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines.compile import import_model, parse_input_shapes, phase_of, read_module
+from graph_engine.pipelines.compile import import_model, parse_bindings, parse_input_shapes, phase_of, read_module
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.output import write_modules
 
@@ -19,7 +19,7 @@ def onnx_to_mlir(options: argparse.Namespace) -> None:
     path = _binary_input(options.input, "an ONNX model")
     if path.endswith((".mlir", ".om")):
         raise GraphEngineError(f"'{path}' is not an ONNX model")
-    module = import_model(path, parse_input_shapes(options.input_shape))
+    module = import_model(path, parse_input_shapes(options.input_shape), parse_bindings(options.bind_input))
     if options.output in (None, "-"):
         _leave_weights_in(module, Path(path))
     write_modules([module], options.output, generic=options.print_op_generic, locations=not options.no_locations)
@@ -48,7 +48,6 @@ def mlir_to_om(options: argparse.Namespace) -> None:
             "run ge-opt --default-pipeline first"
         )
     from graph_engine.lowering.emit_program import emit_program
-
     from graph_engine.target_ascend.om.container import save
 
     save(emit_program(module), options.output)
@@ -59,7 +58,6 @@ def om_to_mlir(options: argparse.Namespace) -> None:
     path = _binary_input(options.input, "an OM file")
     _refuse_input_shape(options)
     from graph_engine.lowering.import_program import import_program
-
     from graph_engine.target_ascend.om.container import load
 
     module = import_program(load(path))
@@ -75,5 +73,6 @@ def _binary_input(path: str, what: str) -> str:
 
 
 def _refuse_input_shape(options: argparse.Namespace) -> None:
-    if options.input_shape:
-        raise GraphEngineError("--input-shape goes with --onnx-to-mlir: later stages have their shapes")
+    for flag, given in (("--input-shape", options.input_shape), ("--bind-input", options.bind_input)):
+        if given:
+            raise GraphEngineError(f"{flag} goes with --onnx-to-mlir: later stages have their shapes")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines.command_line import OneLineParser, one_line_main, use_one_blas_thread
+from graph_engine.pipelines.command_line import BIND_INPUT_HELP, OneLineParser, one_line_main, use_one_blas_thread
 
 MODES = ("functional", "timing", "both")
 ENGINES = ("chip", "reference")
@@ -34,6 +34,7 @@ def make_parser() -> OneLineParser:
     add("--trace", metavar="FILE", help="write a trace that Perfetto opens")
     add("--soc-version", metavar="NAME", help="chip to compile .onnx and .mlir for (default Ascend310P3)")
     add("--input-shape", metavar="SHAPES", help="name:dims;name:dims, for the open dimensions of an .onnx")
+    add("--bind-input", metavar="NAME=VALUE", action="append", default=[], help=BIND_INPUT_HELP)
     return parser
 
 

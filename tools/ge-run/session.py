@@ -27,7 +27,7 @@ def run_session(options: Namespace) -> int:
     if options.engine == "reference":
         result, names = _run_reference(options)
     else:
-        program = load_program(options.model, options.soc_version, options.input_shape)
+        program = load_program(options.model, options.soc_version, options.input_shape, options.bind_input)
         point = find_entry(program)
         inputs = (
             []
@@ -52,16 +52,18 @@ def run_session(options: Namespace) -> int:
     return 1 if result.findings else 0
 
 
-def load_program(path: str, soc: str | None, input_shape: str | None) -> Program:
+def load_program(path: str, soc: str | None, input_shape: str | None, bind_input: Sequence[str] = ()) -> Program:
     """The program in an OM file, or the one that an .onnx or .mlir compiles to with the default pipeline."""
     if is_om(_head(path)) or path.endswith(".om"):
         if input_shape:
             raise GraphEngineError("--input-shape is for .onnx models; the shapes of an OM are compiled in")
+        if bind_input:
+            raise GraphEngineError("--bind-input is for .onnx models; the inputs of an OM are compiled in")
         program = load(path)
         if soc not in (None, program.soc):
             raise GraphEngineError(f"{path} is compiled for {program.soc}, not for --soc-version {soc}")
         return program
-    module = _import(path, input_shape)
+    module = _import(path, input_shape, bind_input)
     from graph_engine.lowering.emit_program import emit_program
     from graph_engine.pipelines.compile import compile_module
 
@@ -80,12 +82,12 @@ def _head(path: str) -> bytes:
         raise GraphEngineError(f"cannot read {path}: {problem.strerror}") from problem
 
 
-def _import(path: str, input_shape: str | None) -> ModuleOp:
+def _import(path: str, input_shape: str | None, bind_input: Sequence[str]) -> ModuleOp:
     if Path(path).suffix not in (".onnx", ".mlir"):
         raise GraphEngineError(f"{path}: a model is an .om, .onnx or .mlir file")
-    from graph_engine.pipelines.compile import import_model, parse_input_shapes
+    from graph_engine.pipelines.compile import import_model, parse_bindings, parse_input_shapes
 
-    return import_model(path, parse_input_shapes(input_shape) if input_shape else None)
+    return import_model(path, parse_input_shapes(input_shape or ""), parse_bindings(bind_input))
 
 
 def _run_reference(options: Namespace) -> tuple[RunResult, list[str]]:
@@ -93,7 +95,7 @@ def _run_reference(options: Namespace) -> tuple[RunResult, list[str]]:
         raise GraphEngineError(f"{options.model} holds kernels and no graph: --engine reference takes .onnx or .mlir")
     from graph_engine.tools.ge_run.reference import ReferenceGraph
 
-    graph = ReferenceGraph(_import(options.model, options.input_shape), options.model)
+    graph = ReferenceGraph(_import(options.model, options.input_shape, options.bind_input), options.model)
     outputs = graph.run(_inputs(options, graph.inputs))
     return RunResult(outputs), [port.name for port in graph.outputs]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graph_engine.pipelines.command_line import OneLineParser, one_line_main
+from graph_engine.pipelines.command_line import BIND_INPUT_HELP, OneLineParser, one_line_main
 
 
 def make_parser() -> OneLineParser:
@@ -23,6 +23,7 @@ def make_parser() -> OneLineParser:
     add("input", nargs="?", default="-", help="file, or - for standard input (text only)")
     add("-o", dest="output", metavar="FILE", help="write here (the weights of f.mlir go to f.weights.safetensors)")
     add("--input-shape", metavar="SHAPES", default="", help="fix model inputs: 'x:1,3,224,224;mask:1,128'")
+    add("--bind-input", metavar="NAME=VALUE", action="append", default=[], help=BIND_INPUT_HELP)
     add("--no-locations", action="store_true", help="print without source locations")
     add("--print-op-generic", action="store_true", help="print in MLIR's generic form")
     return parser
