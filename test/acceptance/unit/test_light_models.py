@@ -185,10 +185,11 @@ def test_source_nodes_are_complete(built: Built) -> None:
 
 @pytest.mark.parametrize("other", ["bvlc_alexnet", "shufflenet"])
 def test_other_networks(other: str) -> None:
-    """Pass through the whole pipeline and agree; AlexNet's LRN may run on the AI CPU."""
+    """Pass through the whole pipeline and agree; local response normalisation, depthwise convolutions and the channel
+    shuffle have kernels of their own."""
     model = light_model(other, seed=SEED)
     network = Network.of(model, kernel_results(model, INNER))
     found, result = network.compare(random_inputs(model, SEED), mode="both")
     assert misses(found) == []
     assert result.profile is not None
-    assert {task.op for task in tasks_of(network.program) if isinstance(task, AicpuCall)} <= {"ge.lrn"}
+    assert [task.name for task in tasks_of(network.program) if isinstance(task, AicpuCall)] == []
