@@ -142,7 +142,8 @@ def _cast(node: Node, target: Attribute) -> SSAValue:
     x = node.operand(0)
     if cast("TensorType[Attribute]", x.type).element_type == target:
         return x
-    return node.emit(ge.CastOp(x, target))
+    saturate, mode = bool(node.int("saturate", 1)), node.string("round_mode", "up")
+    return node.emit(ge.CastOp(x, target, saturate=saturate, round_mode=mode))
 
 
 def identity(node: Node) -> SSAValue:

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
-from graph_engine.dialects.ge.interning import NUMPY_NAMES, element_name, tensor_type
+from graph_engine.dialects.ge.interning import numpy_dtype, tensor_type
 from graph_engine.dialects.ge.weights import INLINE_ELEMENTS, WeightAttr, WeightRef, constant_attr
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.folding import MAX_ELEMENTS
@@ -121,13 +121,12 @@ class Values:
 
     def _place(self, tensor: ConstantTensor) -> SSAValue:
         element = element_of_onnx(tensor.data_type)
-        name = None if element is None else NUMPY_NAMES.get(element_name(element))
-        if element is None or name is None:
+        if element is None:
             raise Unsupported(f"constant '{tensor.name}' has element type {tensor.data_type} of TensorProto")
         if tensor.elements <= INLINE_ELEMENTS:
             attribute = constant_attr(tensor.load(), tensor.name)
         else:
-            attribute = WeightAttr(WeightRef(tensor.name, name, tensor.shape, tensor.load))
+            attribute = WeightAttr(WeightRef(tensor.name, str(numpy_dtype(element)), tensor.shape, tensor.load))
         op = ConstantOp(attribute, result_type=tensor_type(tensor.shape, element))
         return self.append(op, self._locations.get(tensor.name, UNKNOWN_LOC))
 

@@ -17,12 +17,21 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
+    bool_prop,
     element_of,
     float_prop,
     shape_of,
+    string_prop,
     typed,
 )
-from graph_engine.dialects.ge.interning import element_name, element_type, float_attr, tensor_type
+from graph_engine.dialects.ge.interning import (
+    bool_attr,
+    element_name,
+    element_type,
+    float_attr,
+    string_attr,
+    tensor_type,
+)
 
 FLOAT32_MAX = 3.4028234663852886e38
 
@@ -182,17 +191,23 @@ class ClipOp(UnaryOp):
 class CastOp(UnaryOp):
     """The same values in the result's element type.
 
-    Float to narrower float rounds to nearest even, float to integer towards zero, anything to `i1` is x != 0.
+    Float to narrower float rounds to nearest even, float to integer towards zero, anything to `i1` is x != 0. Floats of
+    8 bits: `saturate` cuts what is too large, `round_mode` is up, down or nearest for f8E8M0FNU.
     """
 
     name = "ge.cast"
     TRAITS: ClassVar[frozenset[Trait]] = _UNARY_ZERO
+
+    saturate = bool_prop(True)
+    round_mode = string_prop("up")
 
     def __init__(
         self,
         x: SSAValue | Operation,
         to: Attribute | str | None = None,
         *,
+        saturate: bool = True,
+        round_mode: str = "up",
         result_type: Tensor | None = None,
     ):
         x = SSAValue.get(x)
@@ -200,13 +215,16 @@ class CastOp(UnaryOp):
             if to is None:
                 raise ValueError("ge.cast needs a target element type")
             result_type = tensor_type(shape_of(x), element_type(to) if isinstance(to, str) else to)
-        self.init((x,), {}, result_type)
+        properties = {"saturate": bool_attr(saturate), "round_mode": string_attr(round_mode)}
+        self.init((x,), properties, result_type)
 
     def infer(self) -> tuple[Tensor, ...]:
         return (tensor_type(shape_of(self.x), element_of(self.result)),)
 
     def attribute_values(self) -> dict[str, Any]:
-        return {"to": element_name(element_of(self.result))}
+        stated = {"saturate": self.saturate.value.data != 0, "round_mode": self.round_mode.data}
+        target = element_name(element_of(self.result))
+        return {"to": target} | (stated if target.startswith("f8") else {})
 
 
 class BinaryOp(GeOp):

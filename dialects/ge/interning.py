@@ -7,6 +7,7 @@ Shapes are tuples of integers with -1 for an unknown (`?`) dimension. Element ty
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -14,7 +15,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BFloat16Type,
+    ComplexType,
     DenseArrayBase,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -26,6 +36,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     f32,
+    f64,
     i1,
     i64,
 )
@@ -52,24 +63,23 @@ _ELEMENTS: dict[str, Attribute] = {
     "ui16": IntegerType(16, Signedness.UNSIGNED),
     "ui32": IntegerType(32, Signedness.UNSIGNED),
     "ui64": IntegerType(64, Signedness.UNSIGNED),
+    "f8E4M3FN": Float8E4M3FNType(),
+    "f8E4M3FNUZ": Float8E4M3FNUZType(),
+    "f8E5M2": Float8E5M2Type(),
+    "f8E5M2FNUZ": Float8E5M2FNUZType(),
+    "f8E8M0FNU": Float8E8M0FNUType(),
+    "f4E2M1FN": Float4E2M1FNType(),
+    "f6E2M3FN": Float6E2M3FNType(),
+    "f6E3M2FN": Float6E3M2FNType(),
+    "i4": IntegerType(4),
+    "ui4": IntegerType(4, Signedness.UNSIGNED),
+    "i2": IntegerType(2),
+    "ui2": IntegerType(2, Signedness.UNSIGNED),
+    "complex<f32>": ComplexType(f32),
+    "complex<f64>": ComplexType(f64),
 }
 _NAMES: dict[Attribute, str] = {attribute: name for name, attribute in _ELEMENTS.items()}
-NUMPY_NAMES: dict[str, str] = {
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "ui8": "uint8",
-    "ui16": "uint16",
-    "ui32": "uint32",
-    "ui64": "uint64",
-}
-_ELEMENT_OF_NUMPY = {numpy_name: name for name, numpy_name in NUMPY_NAMES.items()}
-_BITS = {name: int(name.lstrip("bfui")) for name in _ELEMENTS}
+_WIDTH = re.compile(r"(complex<)?[a-z]+([0-9]+)")
 
 
 def element_type(name: str) -> Attribute:
@@ -83,20 +93,34 @@ def element_name(element: Attribute) -> str:
 
 
 def element_bits(element: Attribute | str) -> int:
-    """Bits of one element as stored without an encoding; `i1` takes a whole byte."""
-    return max(8, _BITS[element if isinstance(element, str) else element_name(element)])
+    """Bits of one element as stored without an encoding; `i1`, `i4` and the like take a whole byte."""
+    return _bits(element if isinstance(element, str) else element_name(element))
+
+
+@cache
+def _bits(name: str) -> int:
+    found = _WIDTH.match(name)
+    assert found is not None
+    return max(8, int(found[2])) * (2 if found[1] else 1)
 
 
 def numpy_dtype(element: Attribute | str) -> np.dtype[Any]:
-    """The numpy type of an element type. Raises KeyError for `bf16`, which numpy lacks."""
-    import numpy as np
+    """The numpy type of an element type (from ml_dtypes where numpy lacks it)."""
+    from graph_engine.dialects.ge.reference.element_types import numpy_dtype
 
-    return np.dtype(NUMPY_NAMES[element if isinstance(element, str) else element_name(element)])
+    return numpy_dtype(element if isinstance(element, str) else element_name(element))
 
 
 def element_of_numpy(dtype: np.dtype[Any] | str) -> Attribute:
     """The element type of a numpy type: the inverse of `numpy_dtype`."""
-    return _ELEMENTS[_ELEMENT_OF_NUMPY[str(dtype)]]
+    return _ELEMENTS[_elements_of_numpy()[str(dtype)]]
+
+
+@cache
+def _elements_of_numpy() -> dict[str, str]:
+    from graph_engine.dialects.ge.reference.element_types import NUMPY_NAMES
+
+    return {numpy_name: name for name, numpy_name in NUMPY_NAMES.items()}
 
 
 _tensor_types: dict[tuple[tuple[int, ...], Attribute, Attribute], TensorTypeAny] = {}

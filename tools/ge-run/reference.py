@@ -11,9 +11,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from graph_engine.dialects.ge.evaluate import evaluate_block
-from graph_engine.dialects.ge.interning import element_name, shape_of_type
+from graph_engine.dialects.ge.interning import numpy_dtype, shape_of_type
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.runtime.tensor_files import Array, Port
 
 
@@ -49,6 +48,6 @@ def _ports(types: Sequence[Attribute], attributes: Any) -> list[Port]:
             raise GraphEngineError(f"value {index} of @main is {tensor}, the reference takes tensors")
         named = entry.data.get("ge.name") if isinstance(entry, DictionaryAttr) else None
         name = named.data if isinstance(named, StringAttr) else str(index)
-        dtype = np.dtype(DType.from_mlir(element_name(tensor.element_type)).numpy)
+        dtype = numpy_dtype(tensor.element_type)
         ports.append(Port(name, dtype, shape_of_type(tensor)))
     return ports

@@ -6,23 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from graph_engine.dialects.ge.reference.element_types import convert
 from graph_engine.dialects.ge.reference.rounding import Array, narrow, widen
-
-DTYPES = {
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "ui8": "uint8",
-    "ui16": "uint16",
-    "ui32": "uint32",
-    "ui64": "uint64",
-}
-"""MLIR element type -> numpy's name."""
 
 
 def relu(x: Array) -> Array:
@@ -113,11 +98,9 @@ def clip(x: Array, *, min: float = -3.4028234663852886e38, max: float = 3.402823
     return narrow(np.minimum(np.maximum(wide, wide.dtype.type(min)), wide.dtype.type(max)), x.dtype)
 
 
-def cast(x: Array, *, to: str) -> Array:
-    """x in element type `to` (MLIR's name): floats round to nearest even, to integers towards zero."""
-    if to == "i1":
-        return x != 0
-    return narrow(x, np.dtype(DTYPES[to]))
+def cast(x: Array, *, to: str, saturate: bool = True, round_mode: str = "up") -> Array:
+    """x in element type `to` (MLIR's name); see `convert`."""
+    return convert(x, to, saturate, round_mode)
 
 
 def _binary(function: Any, lhs: Array, rhs: Array) -> Array:

@@ -1,4 +1,4 @@
-"""How fp16 is computed: in fp32, rounded to nearest even once at the result."""
+"""How fp16 and smaller types are computed: in fp32, rounded to nearest even once at the result."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def widen(array: Array) -> Array:
-    """fp16 as fp32; everything else as it is."""
-    return array.astype(np.float32) if array.dtype == np.float16 else array
+    """Floats of 16 bits and less as fp32 (and integers of less than 8); everything else as it is."""
+    return array.astype(np.float32) if array.dtype == np.float16 or array.dtype.kind == "V" else array
 
 
 def narrow(array: Array, dtype: np.dtype[Any]) -> Array:

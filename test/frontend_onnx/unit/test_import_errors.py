@@ -25,13 +25,13 @@ def test_all_unsupported_operators_at_once() -> None:
     y = b.node("Conv", [x, b.weight((4, 4, 3, 3))], "c1")
     y = b.node("Mystery", [y], "m1")
     y = b.node("Mystery", [b.node("Relu", [y])], "m2")
-    z = b.node("MaxPool", [b.node("Flatten", [x])], "p", kernel_shape=[2, 2])
-    w = b.node("Clip", [x, b.node("ReduceMean", [x], keepdims=0)], "clipped")
+    z = b.node("Cast", [x], "text", to=TensorProto.STRING)
+    w = b.node("MaxPool", [x], "p", kernel_shape=[2, 2], auto_pad="SAME_SIDEWAYS")
     v = b.node("FancyNorm", [x], "n", domain="com.vendor")
     assert message_of(b.model(y, z, w, v)).splitlines() == [
         "5 nodes of the model cannot be imported:",
-        "  Clip, min must be a constant (1): node_clipped",
-        "  MaxPool, input has rank 2; 2-D images (rank 4) are supported (1): node_p",
+        "  Cast, target type 8 of ONNX's TensorProto (1): node_text",
+        "  MaxPool, auto_pad SAME_SIDEWAYS is not known (1): node_p",
         "  Mystery (2): node_m1, node_m2",
         "  com.vendor:FancyNorm (1): node_n",
     ]
