@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, Intege
 from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 INDEX = IndexType()
 
@@ -71,8 +72,17 @@ def _array(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
 
 
 def expr_of(counters: Sequence[SSAValue], coefs: DenseArrayBase[IntegerType], const: IntegerAttr) -> Expr:
-    """Inverse of the three properties."""
-    return Expr(const.value.data, dict(zip(counters, (int(c) for c in coefs.get_values()), strict=True)))
+    """Inverse of the three properties; a counter that stands twice counts with both coefficients."""
+    terms: dict[SSAValue, int] = {}
+    for counter, coef in zip(counters, coefs.get_values(), strict=True):
+        terms[counter] = terms.get(counter, 0) + int(coef)
+    return Expr(const.value.data, terms)
+
+
+def verify_expr(name: str, counters: Sequence[SSAValue], coefs: DenseArrayBase[IntegerType]) -> None:
+    """Raises VerifyException unless there is a coefficient a counter."""
+    if len(coefs) != len(counters):
+        raise VerifyException(f"{name}: {len(coefs)} coefficients for {len(counters)} counters")
 
 
 def print_expr(printer: Printer, expr: Expr) -> None:

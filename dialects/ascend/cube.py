@@ -71,7 +71,8 @@ class MmadOp(InstructionOp):
         if self.accumulate is not None and self.first_of:
             raise VerifyException(f"{self.name}: accumulate and first_of exclude each other")
         a, b, c = shape_of(self.sources[0]), shape_of(self.sources[1]), shape_of(self.dst)
-        if len(a) != 4 or len(b) != 4 or len(c) != 4 or (a[0], a[1], b[1]) != (c[1], b[0], c[0]):
+        fractals = (a[2:], b[2:], c[2:]) == ((16, a[-1]), (16, a[-1]), (16, 16))
+        if len(a) != 4 or len(b) != 4 or len(c) != 4 or (a[0], a[1], b[1]) != (c[1], b[0], c[0]) or not fractals:
             raise VerifyException(
                 f"{self.name}: needs (m1,k1,16,k0) x (k1,n1,16,k0) into (n1,m1,16,16), got {a} {b} {c}"
             )
@@ -103,11 +104,13 @@ class MmadOp(InstructionOp):
         mkn: list[int] = []
 
         def entry() -> None:
-            parser.parse_keyword("mkn"[len(mkn)])
+            parser.parse_keyword("mkn"[len(mkn) % 3])
             parser.parse_punctuation("=")
             mkn.append(parser.parse_integer())
 
         parser.parse_comma_separated_list(parser.Delimiter.BRACES, entry)
+        if len(mkn) != 3:
+            parser.raise_error("expected m, k, n")
         (a, b), c = cls.parse_types(parser, head)
         return cls(a, b, c, mkn, first_of=first_of, accumulate=accumulate)
 

@@ -41,7 +41,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr
+from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
 from graph_engine.target_ascend.isa.model import DType, Space
 
 
@@ -199,6 +199,7 @@ class KernelOp(IRDLOperation):
         for arg in block.args:
             if space_of(arg) is not Space.GM:
                 raise VerifyException("ascend.kernel: arguments live in gm")
+        self._verify_slots()
         covered = 0
         for op in block.ops:
             if not isinstance(op, BlocksOp):
@@ -210,6 +211,18 @@ class KernelOp(IRDLOperation):
             raise VerifyException(
                 f"ascend.kernel: blocks 0..{covered} covered, block_dim is {self.block_dim.value.data}"
             )
+
+    def _verify_slots(self) -> None:
+        slots: dict[str, AllocOp] = {}
+        for op in self.walk():
+            if not isinstance(op, AllocOp):
+                continue
+            other = slots.setdefault(op.slot.data, op)
+            if other.memory.type.memory_space != op.memory.type.memory_space:
+                raise VerifyException(f"ascend.kernel: the allocs of slot {op.slot.data} are in different spaces")
+            if other.version_count != op.version_count:
+                counts = f"{other.version_count} and {op.version_count}"
+                raise VerifyException(f"ascend.kernel: the allocs of slot {op.slot.data} have {counts} versions")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -349,7 +362,8 @@ class AllocOp(IRDLOperation):
 
     def __init__(self, slot: str, ty: MemRefType):
         super().__init__(properties={"slot": StringAttr(slot)}, result_types=[ty])
-        self.memory.name_hint = slot
+        if SSAValue.is_valid_name(slot):
+            self.memory.name_hint = slot
 
     @property
     def version_count(self) -> int:
@@ -359,6 +373,8 @@ class AllocOp(IRDLOperation):
     def verify_(self) -> None:
         if space_of(self.memory) is Space.GM:
             raise VerifyException("ascend.alloc: global memory is planned, not allocated, by a kernel")
+        if self.version_count < 1:
+            raise VerifyException(f"ascend.alloc: versions must be at least 1, got {self.version_count}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -422,6 +438,7 @@ class ViewOp(IRDLOperation):
             raise VerifyException("ascend.view: source and result must be in the same memory space")
         if isinstance(self.source.owner, ViewOp):
             raise VerifyException("ascend.view: a view is taken of a buffer, not of another view")
+        verify_expr(self.name, self.counters, self.coefs)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -22,7 +22,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr
+from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import shape_of, space_of
 from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Opcode, Pipe, Space
@@ -137,6 +137,14 @@ class Load3dOp(InstructionOp):
         src, dst = shape_of(self.sources[0]), shape_of(self.dst)
         if len(src) != 4 or len(dst) != 4 or dst[2] != 16 or src[3] != dst[3]:
             raise VerifyException(f"{self.name}: moves (c1, h, w, c0) to (m1, k1, 16, c0)")
+        values = dict(zip(LOAD3D_STATIC, (int(v) for v in self.geometry.get_values()), strict=True))
+        if (values["in_h"], values["in_w"]) != src[1:3]:
+            raise VerifyException(f"{self.name}: in_h {values['in_h']}, in_w {values['in_w']} differ from the source")
+        for key, value in values.items():
+            if value < 1 and not key.startswith("pad"):
+                raise VerifyException(f"{self.name}: {key} must be at least 1, got {value}")
+        verify_expr(self.name, self.m_counters, self.m_coefs)
+        verify_expr(self.name, self.k_counters, self.k_coefs)
 
     def print(self, printer: Printer) -> None:
         self.print_head(printer)
@@ -156,7 +164,7 @@ class Load3dOp(InstructionOp):
         geometry: list[int] = []
 
         def entry() -> None:
-            parser.parse_keyword(LOAD3D_STATIC[len(geometry)] if len(geometry) < len(LOAD3D_STATIC) else "}")
+            parser.parse_keyword(LOAD3D_STATIC[len(geometry) % len(LOAD3D_STATIC)])
             parser.parse_punctuation("=")
             geometry.append(parser.parse_integer())
 

@@ -15,7 +15,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_attr, parse_expr, print_expr
+from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_attr, parse_expr, print_expr, verify_expr
 from graph_engine.target_ascend.isa.model import Opcode, Pipe
 
 PIPE_NAMES = {pipe: StringAttr(pipe.name) for pipe in Pipe}
@@ -59,6 +59,11 @@ class FlagOp(IRDLOperation):
                 raise VerifyException(f"{self.name}: {pipe} is not a pipe; there are S, V, M, MTE1, MTE2, MTE3, FIX")
         if self.src_pipe == self.dst_pipe:
             raise VerifyException(f"{self.name}: a pipe is in order with itself; use a barrier")
+        if self.event.value.data < 0:
+            raise VerifyException(f"{self.name}: the event number must be at least 0, got {self.event.value.data}")
+        if self.rotate is not None and self.rotate.value.data < 1:
+            raise VerifyException(f"{self.name}: rotates through {self.rotate.value.data} events")
+        verify_expr(self.name, self.counters, self.coefs)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" [{self.src_pipe.data} -> {self.dst_pipe.data}] {self.event.value.data}")

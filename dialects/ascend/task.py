@@ -79,6 +79,11 @@ class ProgramOp(IRDLOperation):
             regions=[Region(Block())],
         )
 
+    def verify_(self) -> None:
+        for op in self.body.block.ops:
+            if not isinstance(op, BufferOp | StreamOp):
+                raise VerifyException(f"{self.name}: only buffers and streams may stand in a program, got {op.name}")
+
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
@@ -155,6 +160,10 @@ class BufferOp(IRDLOperation):
             raise VerifyException(f"{self.name}: segment must be one of {', '.join(SEGMENTS)}")
         if (self.value is not None) != (self.segment.data == "weight"):
             raise VerifyException(f"{self.name}: weights, and only they, carry a value")
+        owner = self.alias.owner if self.alias is not None else None
+        if isinstance(owner, BufferOp) and (owner.segment, owner.index) != (self.segment, self.index):
+            place = f"{owner.segment.data} {owner.index.value.data}"
+            raise VerifyException(f"{self.name}: shares the storage of {place}, is declared as {self.segment.data}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.segment.data}")
@@ -211,6 +220,11 @@ class StreamOp(IRDLOperation):
         super().__init__(
             properties={"sym_name": StringAttr(name), "device": IntegerAttr(device, 32)}, regions=[Region(Block())]
         )
+
+    def verify_(self) -> None:
+        for op in self.body.block.ops:
+            if not isinstance(op, DeviceTaskOp | RecordOp | WaitOp | CopyTaskOp):
+                raise VerifyException(f"{self.name}: only tasks may stand in a stream, got {op.name}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -309,6 +323,10 @@ class LaunchOp(DeviceTaskOp):
                 "info": info,
             },
         )
+
+    def verify_(self) -> None:
+        if self.block_dim.value.data < 1:
+            raise VerifyException(f"{self.name}: needs at least one block")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -1,0 +1,108 @@
+// RUN: ge-opt %s --split-input-file --verify-diagnostics
+// Each case breaks one rule of ascend.cube.mmad.
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{operands in the wrong memory space}}
+    ascend.cube.mmad %b, %a to %c {m = 16, k = 16, n = 16} : memref<1x1x16x16xf16, #ascend.l0b>, memref<1x1x16x16xf16, #ascend.l0a> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{accumulate and first_of exclude each other}}
+    ascend.cube.mmad %a, %b to %c accumulate first_of(%blk) {m = 16, k = 16, n = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<2x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{needs (m1,k1,16,k0) x (k1,n1,16,k0) into (n1,m1,16,16), got (1, 1, 16, 16) (2, 1, 16, 16) (1, 1, 16, 16)}}
+    ascend.cube.mmad %a, %b to %c {m = 16, k = 16, n = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<2x1x16x16xf16, #ascend.l0b> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<2x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{needs (m1,k1,16,k0) x (k1,n1,16,k0) into (n1,m1,16,16)}}
+    ascend.cube.mmad %a, %b to %c {m = 16, k = 16, n = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<2x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x8xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{needs (m1,k1,16,k0) x (k1,n1,16,k0) into (n1,m1,16,16)}}
+    ascend.cube.mmad %a, %b to %c {m = 16, k = 16, n = 16} : memref<1x1x16x8xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x32xf32, #ascend.l0c>
+    // expected-error@+1 {{needs (m1,k1,16,k0) x (k1,n1,16,k0) into (n1,m1,16,16)}}
+    ascend.cube.mmad %a, %b to %c {m = 16, k = 16, n = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<1x1x16x32xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{m 17, k 16, n 16 do not fit the operands}}
+    ascend.cube.mmad %a, %b to %c {m = 17, k = 16, n = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{m 16, k 0, n 16 do not fit the operands}}
+    ascend.cube.mmad %a, %b to %c {m = 16, k = 0, n = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{expected m, k, n}}
+    ascend.cube.mmad %a, %b to %c {m = 16, k = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}

@@ -1,0 +1,34 @@
+// RUN: ge-opt %s --print-op-generic | ge-opt --no-locations | FileCheck %s
+
+// Matrix multiply-accumulate: when it overwrites the accumulator, and when it adds to it.
+
+// CHECK: ascend.kernel @mmad
+ascend.kernel @mmad() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<2x3x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<3x4x16x16xf16, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<4x2x16x16xf32, #ascend.l0c>
+    // CHECK: ascend.cube.mmad %a, %b to %c {m = 32, k = 48, n = 64} : memref<2x3x16x16xf16, #ascend.l0a>, memref<3x4x16x16xf16, #ascend.l0b> to memref<4x2x16x16xf32, #ascend.l0c>
+    ascend.cube.mmad %a, %b to %c {m = 32, k = 48, n = 64} : memref<2x3x16x16xf16, #ascend.l0a>, memref<3x4x16x16xf16, #ascend.l0b> to memref<4x2x16x16xf32, #ascend.l0c>
+    // CHECK-NEXT: ascend.cube.mmad %a, %b to %c accumulate {m = 1, k = 33, n = 49} :
+    ascend.cube.mmad %a, %b to %c accumulate {m = 1, k = 33, n = 49} : memref<2x3x16x16xf16, #ascend.l0a>, memref<3x4x16x16xf16, #ascend.l0b> to memref<4x2x16x16xf32, #ascend.l0c>
+    ascend.loop %i = 0 to 4 {
+      ascend.loop %j = 0 to 2 {
+        // CHECK: ascend.cube.mmad %a, %b to %c first_of(%i, %j) {m = 32, k = 48, n = 64} :
+        ascend.cube.mmad %a, %b to %c first_of(%i, %j) {m = 32, k = 48, n = 64} : memref<2x3x16x16xf16, #ascend.l0a>, memref<3x4x16x16xf16, #ascend.l0b> to memref<4x2x16x16xf32, #ascend.l0c>
+      }
+    }
+  }
+}
+
+// int8 blocks of K are 32 deep.
+// CHECK: ascend.kernel @bytes
+ascend.kernel @bytes() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x2x16x32xi8, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<2x1x16x32xi8, #ascend.l0b>
+    %c = ascend.alloc "c" : memref<1x1x16x16xi32, #ascend.l0c>
+    // CHECK: ascend.cube.mmad %a, %b to %c {m = 16, k = 64, n = 16} : memref<1x2x16x32xi8, #ascend.l0a>, memref<2x1x16x32xi8, #ascend.l0b> to memref<1x1x16x16xi32, #ascend.l0c>
+    ascend.cube.mmad %a, %b to %c {m = 16, k = 64, n = 16} : memref<1x2x16x32xi8, #ascend.l0a>, memref<2x1x16x32xi8, #ascend.l0b> to memref<1x1x16x16xi32, #ascend.l0c>
+  }
+}
