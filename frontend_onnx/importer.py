@@ -29,12 +29,16 @@ from graph_engine.frontend_onnx import (
     constant,
     convolution,
     elementwise,
+    indexing,
     logic,
     matmul,
     normalization,
+    padding,
     pooling,
     reduction,
     repetition,
+    sampling,
+    selection,
     shape,
     unary_math,
 )
@@ -62,6 +66,10 @@ CONVERTERS: dict[str, Converter] = {
     **pooling.CONVERTERS,
     **reduction.CONVERTERS,
     **shape.CONVERTERS,
+    **padding.CONVERTERS,
+    **indexing.CONVERTERS,
+    **selection.CONVERTERS,
+    **sampling.CONVERTERS,
 }
 """One converter per ONNX operator; the operators of `constant` and `folding` come before these."""
 

@@ -1,4 +1,4 @@
-"""Shapes and places: Reshape and its kin, Transpose, Concat, Split, Pad, Slice."""
+"""Shapes and places: Reshape and its kin, Transpose, Concat, Split, Slice, BitCast."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC
-from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from graph_engine.frontend_onnx.node import Converter, Node, UnknownExtent, Unsupported, axis_of, shape_of, static_dim
+from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.shape import BitcastOp, ConcatOp, ReshapeOp, SliceOp, TransposeOp
+from graph_engine.frontend_onnx.dtypes import element_of_onnx
+from graph_engine.frontend_onnx.node import (
+    Converter,
+    Node,
+    UnknownExtent,
+    Unsupported,
+    axis_of,
+    dtype_of,
+    shape_of,
+    static_dim,
+)
 
 
 def resolve_reshape(
@@ -141,28 +152,6 @@ def split(node: Node) -> list[SSAValue | None]:
     ]
 
 
-def pad(node: Node) -> SSAValue:
-    """Pad in constant mode; pads are an attribute before opset 11, an input since, for some axes since opset 18."""
-    if (mode := node.string("mode", "constant")) != "constant":
-        raise Unsupported(f"mode {mode}; constant is supported")
-    x = node.operand(0)
-    rank = len(shape_of(x))
-    if node.opset < 11:
-        pads, value = node.ints("pads"), node.float("value", 0.0)
-    else:
-        pads = node.constant_ints(1, "pads")
-        value = float(node.constant(2, "constant_value").item()) if node.has(2) else 0.0
-    if node.has(3):
-        axes = [axis_of(axis, rank) for axis in node.constant_ints(3, "axes")]
-        full = [0] * (2 * rank)
-        for i, axis in enumerate(axes):
-            full[axis], full[axis + rank] = pads[i], pads[i + len(axes)]
-        pads = full
-    if min(pads, default=0) < 0:
-        raise Unsupported(f"negative pads {pads}; use Slice")
-    return node.emit(PadOp(x, pads=pads, value=value)) if any(pads) else x
-
-
 def slice_(node: Node) -> SSAValue:
     """Slice; bounds are attributes before opset 10, constant inputs since."""
     x = node.operand(0)
@@ -177,6 +166,15 @@ def slice_(node: Node) -> SSAValue:
     return node.emit(SliceOp(x, starts=starts, ends=ends, axes=axes, steps=steps))
 
 
+def bitcast(node: Node) -> SSAValue:
+    """BitCast: `ge.bitcast`."""
+    target = element_of_onnx(node.int("to"))
+    if target is None:
+        raise Unsupported(f"target type {node.int('to')} of ONNX's TensorProto")
+    x = node.operand(0)
+    return x if dtype_of(x) == element_name(target) else node.emit(BitcastOp(x, element_name(target)))
+
+
 CONVERTERS: dict[str, Converter] = {
     "Reshape": reshape,
     "Flatten": flatten,
@@ -185,6 +183,6 @@ CONVERTERS: dict[str, Converter] = {
     "Transpose": transpose,
     "Concat": concat,
     "Split": split,
-    "Pad": pad,
+    "BitCast": bitcast,
     "Slice": slice_,
 }

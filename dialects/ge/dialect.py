@@ -9,12 +9,15 @@ from graph_engine.dialects.ge.constant import CONSTANT
 from graph_engine.dialects.ge.convolution import CONVOLUTION
 from graph_engine.dialects.ge.elementwise import ELEMENTWISE
 from graph_engine.dialects.ge.fused import FUSED
+from graph_engine.dialects.ge.indexing import INDEXING
 from graph_engine.dialects.ge.logic import LOGIC
 from graph_engine.dialects.ge.matmul import MATMUL
 from graph_engine.dialects.ge.normalization import NORMALIZATION
 from graph_engine.dialects.ge.pooling import POOLING
 from graph_engine.dialects.ge.reduction import REDUCTION
 from graph_engine.dialects.ge.repetition import REPETITION
+from graph_engine.dialects.ge.sampling import SAMPLING
+from graph_engine.dialects.ge.selection import SELECTION
 from graph_engine.dialects.ge.shape import SHAPE
 from graph_engine.dialects.ge.unary_math import UNARY_MATH
 from graph_engine.dialects.ge.weights import FoldAttr, WeightAttr
@@ -34,6 +37,9 @@ GE = Dialect(
         *POOLING,
         *REDUCTION,
         *SHAPE,
+        *INDEXING,
+        *SELECTION,
+        *SAMPLING,
         *FUSED,
     ],
     [WeightAttr, FoldAttr],

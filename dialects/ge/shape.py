@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, var_operand_def
 
 from graph_engine.dialects.ge.core import (
     DYNAMIC,
@@ -15,7 +15,10 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
+    bool_prop,
     dims_agree,
+    element_of,
+    elements_of,
     float_prop,
     int_prop,
     ints_prop,
@@ -23,7 +26,15 @@ from graph_engine.dialects.ge.core import (
     shape_text,
     typed,
 )
-from graph_engine.dialects.ge.interning import float_attr, int_attr, ints_attr
+from graph_engine.dialects.ge.interning import (
+    bool_attr,
+    element_bits,
+    element_name,
+    float_attr,
+    int_attr,
+    ints_attr,
+    tensor_type,
+)
 
 _MOVEMENT = frozenset({Trait.MOVEMENT})
 
@@ -193,4 +204,64 @@ class SliceOp(GeOp):
         return typed(shape, self.x)
 
 
-SHAPE = [ReshapeOp, TransposeOp, ConcatOp, PadOp, SliceOp]
+@irdl_op_definition
+class TriluOp(GeOp):
+    """The upper (or lower) triangle of the matrices in the last two axes, zero elsewhere.
+
+    Diagonal `k` is the last one kept: 0 the main one, positive ones above it. An operand `diagonal` (one i64) is added.
+    """
+
+    name = "ge.trilu"
+    TRAITS: ClassVar[frozenset[Trait]] = _MOVEMENT
+    VECTOR_OPS: ClassVar[int] = 0
+
+    x = operand_def(TENSOR)
+    diagonal = opt_operand_def(TENSOR)
+    upper = bool_prop(True)
+    k = int_prop(0)
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        diagonal: SSAValue | Operation | None = None,
+        *,
+        upper: bool = True,
+        k: int = 0,
+        result_type: Tensor | None = None,
+    ):
+        self.init((x, diagonal), {"upper": bool_attr(upper), "k": int_attr(k)}, result_type)
+
+    def infer(self) -> tuple[Tensor, ...]:
+        shape = shape_of(self.x)
+        if len(shape) < 2:
+            raise self.fail(f"x must be matrices, got {shape_text(shape)}")
+        if self.diagonal is not None and elements_of(self.diagonal) != 1:
+            raise self.fail(f"diagonal must hold one element, got {shape_text(shape_of(self.diagonal))}")
+        return typed(shape, self.x)
+
+
+@irdl_op_definition
+class BitcastOp(GeOp):
+    """The same bits read as another element type of the same width."""
+
+    name = "ge.bitcast"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.VIEW})
+    VECTOR_OPS: ClassVar[int] = 0
+
+    x = operand_def(TENSOR)
+
+    def __init__(self, x: SSAValue | Operation, to: str | None = None, *, result_type: Tensor | None = None):
+        value = x if isinstance(x, SSAValue) else SSAValue.get(x)
+        self.init((value,), {}, result_type or tensor_type(shape_of(value), to or "i32"))
+
+    def infer(self) -> tuple[Tensor, ...]:
+        source, target = element_of(self.x), element_of(self.result)
+        if element_bits(source) != element_bits(target):
+            raise self.fail(f"{source} and {target} differ in width")
+        return (tensor_type(shape_of(self.x), target),)
+
+    def attribute_values(self) -> dict[str, Any]:
+        return {"to": element_name(element_of(self.result))}
+
+
+SHAPE = [ReshapeOp, TransposeOp, ConcatOp, PadOp, SliceOp, TriluOp, BitcastOp]

@@ -48,7 +48,13 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "repetition": ("expand", "tile"),
         "pooling": ("max_pool", "avg_pool", "global_avg_pool", "global_max_pool"),
         "reduction": ("reduce_mean", "reduce_sum", "reduce_max", "reduce_min"),
-        "shape": ("reshape", "transpose", "concat", "pad", "slice"),
+        "shape": ("reshape", "transpose", "concat", "pad", "slice", "trilu", "bitcast"),
+        "indexing": (
+            *("gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "tensor_scatter"),
+            *("one_hot", "reverse_sequence"),
+        ),
+        "selection": ("top_k", "unique", "non_zero", "compress", "non_max_suppression"),
+        "sampling": ("resize", "grid_sample", "roi_align", "max_roi_pool", "col2im"),
     }.items()
     for name in names
 } | {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graph_engine.dialects.ge.reference.elementwise import DTYPES
 from graph_engine.dialects.ge.reference.rounding import Array
 
 
@@ -37,3 +38,15 @@ def slice(x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequenc
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         index[axis] = builtins.slice(start, end, step)
     return np.ascontiguousarray(x[tuple(index)])
+
+
+def trilu(x: Array, diagonal: Array | None = None, *, upper: bool = True, k: int = 0) -> Array:
+    """The upper or lower triangle, zero elsewhere."""
+    k += 0 if diagonal is None else int(diagonal.reshape(()))
+    kept = np.tri(x.shape[-2], x.shape[-1], k - 1 if upper else k, dtype=np.bool_) != upper
+    return np.where(kept, x, x.dtype.type(0))
+
+
+def bitcast(x: Array, *, to: str) -> Array:
+    """The same bits as element type `to` (MLIR's name)."""
+    return np.ascontiguousarray(x).view(DTYPES[to]).reshape(x.shape)
