@@ -10,6 +10,7 @@ from graph_engine.dialects.ge.convolution import CONVOLUTION
 from graph_engine.dialects.ge.elementwise import ELEMENTWISE
 from graph_engine.dialects.ge.fused import FUSED
 from graph_engine.dialects.ge.indexing import INDEXING
+from graph_engine.dialects.ge.linear_algebra import LINEAR_ALGEBRA
 from graph_engine.dialects.ge.logic import LOGIC
 from graph_engine.dialects.ge.matmul import MATMUL
 from graph_engine.dialects.ge.normalization import NORMALIZATION
@@ -28,6 +29,7 @@ GE = Dialect(
         *CONSTANT,
         *CONVOLUTION,
         *MATMUL,
+        *LINEAR_ALGEBRA,
         *NORMALIZATION,
         *ELEMENTWISE,
         *UNARY_MATH,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 
 from graph_engine.dialects.ge.core import (
+    DYNAMIC,
     TENSOR,
     Cost,
     GeOp,
@@ -19,8 +20,10 @@ from graph_engine.dialects.ge.core import (
     float_prop,
     int_prop,
     shape_of,
+    shapes_agree,
     typed,
 )
+from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import float_attr, int_attr
 
 
@@ -133,4 +136,122 @@ class SoftmaxOp(GeOp):
         return typed(shape, self.x)
 
 
-NORMALIZATION = [BatchNormOp, LrnOp, SoftmaxOp]
+@irdl_op_definition
+class LayerNormOp(GeOp):
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias over all axes from `axis` on (ONNX LayerNormalization).
+
+    scale and bias broadcast onto x. Mean and variance (of the population) are kept in fp32 at least.
+    """
+
+    name = "ge.layer_norm"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.REDUCTION})
+    VECTOR_OPS: ClassVar[int] = 7
+
+    x = operand_def(TENSOR)
+    scale = operand_def(TENSOR)
+    bias = opt_operand_def(TENSOR)
+    axis = int_prop(-1)
+    epsilon = float_prop(1e-5)
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        scale: SSAValue | Operation,
+        bias: SSAValue | Operation | None = None,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        result_type: Tensor | None = None,
+    ):
+        self.init((x, scale, bias), {"axis": int_attr(axis), "epsilon": float_attr(epsilon)}, result_type)
+
+    def infer(self) -> tuple[Tensor, ...]:
+        return _normalized(self, self.x, self.axis.value.data)
+
+
+@irdl_op_definition
+class RmsNormOp(GeOp):
+    """x / sqrt(mean of squares + epsilon) * scale over all axes from `axis` on (ONNX RMSNormalization).
+
+    scale broadcasts onto x. The mean is kept in fp32 at least.
+    """
+
+    name = "ge.rms_norm"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.REDUCTION})
+    VECTOR_OPS: ClassVar[int] = 5
+
+    x = operand_def(TENSOR)
+    scale = operand_def(TENSOR)
+    axis = int_prop(-1)
+    epsilon = float_prop(1e-5)
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        scale: SSAValue | Operation,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        result_type: Tensor | None = None,
+    ):
+        self.init((x, scale), {"axis": int_attr(axis), "epsilon": float_attr(epsilon)}, result_type)
+
+    def infer(self) -> tuple[Tensor, ...]:
+        return _normalized(self, self.x, self.axis.value.data)
+
+
+def _normalized(op: GeOp, x: SSAValue, axis: int) -> tuple[Tensor, ...]:
+    """The result type of a normalization whose other operands broadcast onto x."""
+    op.require_same_element()
+    shape = shape_of(x)
+    op.axis_in(axis, len(shape))
+    for value in op.operands[1:]:
+        if (joined := broadcast_shapes(shape, shape_of(value))) is None or not shapes_agree(joined, shape):
+            raise op.fail(f"operands must broadcast onto x ({op.operand_shapes()})")
+    return typed(shape, x)
+
+
+@irdl_op_definition
+class GroupNormOp(GeOp):
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias over each of `groups` groups of channels of an image.
+
+    x[N,C,...]; scale, bias [C]; C a multiple of groups. One channel a group is ONNX InstanceNormalization, all of them
+    one group is ONNX GroupNormalization with num_groups = 1. Mean and variance are kept in fp32 at least.
+    """
+
+    name = "ge.group_norm"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.REDUCTION})
+    VECTOR_OPS: ClassVar[int] = 7
+
+    x = operand_def(TENSOR)
+    scale = operand_def(TENSOR)
+    bias = operand_def(TENSOR)
+    groups = int_prop()
+    epsilon = float_prop(1e-5)
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        scale: SSAValue | Operation,
+        bias: SSAValue | Operation,
+        *,
+        groups: int,
+        epsilon: float = 1e-5,
+        result_type: Tensor | None = None,
+    ):
+        self.init((x, scale, bias), {"groups": int_attr(groups), "epsilon": float_attr(epsilon)}, result_type)
+
+    def infer(self) -> tuple[Tensor, ...]:
+        self.require_same_element()
+        shape, groups = shape_of(self.x), self.groups.value.data
+        if len(shape) < 2:
+            raise self.fail(f"x must have rank 2 or more (operands {self.operand_shapes()})")
+        if groups < 1 or (shape[1] != DYNAMIC and shape[1] % groups):
+            raise self.fail(f"groups {groups} do not divide the {shape[1]} channels of {self.operand_shapes()}")
+        for value, what in ((self.scale, "scale"), (self.bias, "bias")):
+            if not dims_agree(self.require_rank(value, 1, what)[0], shape[1]):
+                raise self.fail(f"{what} must have {shape[1]} elements (operands {self.operand_shapes()})")
+        return typed(shape, self.x)
+
+
+NORMALIZATION = [BatchNormOp, LrnOp, SoftmaxOp, LayerNormOp, RmsNormOp, GroupNormOp]

@@ -16,7 +16,8 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     for module, names in {
         "convolution": ("conv2d",),
         "matmul": ("matmul",),
-        "normalization": ("batch_norm", "lrn", "softmax"),
+        "linear_algebra": ("det", "einsum"),
+        "normalization": ("batch_norm", "lrn", "softmax", "layer_norm", "rms_norm", "group_norm"),
         "elementwise": (
             "relu",
             "sigmoid",
@@ -46,8 +47,12 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "activation": ("elu", "gelu", "swish", "hard_sigmoid", "hard_swish", "softplus", "mish", "prelu"),
         "logic": ("compare", "select", "shift", "mod"),
         "repetition": ("expand", "tile"),
-        "pooling": ("max_pool", "avg_pool", "global_avg_pool", "global_max_pool"),
-        "reduction": ("reduce_mean", "reduce_sum", "reduce_max", "reduce_min"),
+        "pooling": ("max_pool", "max_pool_indices", "avg_pool", "global_avg_pool", "global_max_pool"),
+        "reduction": (
+            *("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"),
+            *("reduce_sum_square", "reduce_l2", "reduce_log_sum_exp"),
+            *("arg_max", "arg_min", "cum_sum", "cum_prod"),
+        ),
         "shape": ("reshape", "transpose", "concat", "pad", "slice", "trilu", "bitcast"),
         "indexing": (
             *("gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "tensor_scatter"),

@@ -36,3 +36,31 @@ def softmax(x: Array, *, axis: int = -1) -> Array:
     y = np.exp(wide - wide.max(axis=axis, keepdims=True))
     y /= y.sum(axis=axis, keepdims=True)
     return narrow(y, x.dtype)
+
+
+def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) along `axes`, fp16 as fp32."""
+    wide = widen(x)
+    centred = wide - wide.mean(axis=axes, keepdims=True)
+    variance = np.square(centred).mean(axis=axes, keepdims=True)
+    return centred / np.sqrt(variance + wide.dtype.type(epsilon))
+
+
+def layer_norm(x: Array, scale: Array, bias: Array | None = None, *, axis: int = -1, epsilon: float = 1e-5) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias over all axes from `axis` on."""
+    y = _standardised(x, tuple(range(axis % x.ndim, x.ndim)), epsilon) * widen(scale)
+    return narrow(y if bias is None else y + widen(bias), x.dtype)
+
+
+def rms_norm(x: Array, scale: Array, *, axis: int = -1, epsilon: float = 1e-5) -> Array:
+    """x / sqrt(mean of squares + epsilon) * scale over all axes from `axis` on."""
+    wide = widen(x)
+    mean = np.square(wide).mean(axis=tuple(range(axis % x.ndim, x.ndim)), keepdims=True)
+    return narrow(wide / np.sqrt(mean + wide.dtype.type(epsilon)) * widen(scale), x.dtype)
+
+
+def group_norm(x: Array, scale: Array, bias: Array, *, groups: int, epsilon: float = 1e-5) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias over each group of channels."""
+    y = _standardised(x.reshape(x.shape[0], groups, -1), (2,), epsilon).reshape(x.shape)
+    axes = (slice(None), *(None for _ in x.shape[2:]))
+    return narrow(y * widen(scale)[axes] + widen(bias)[axes], x.dtype)
