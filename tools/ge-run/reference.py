@@ -37,7 +37,7 @@ class ReferenceGraph:
                 outputs = evaluate_block(self.function.body.block, inputs)
         except (ValueError, IndexError) as problem:
             raise GraphEngineError(f"the reference cannot run on these inputs: {problem}") from problem
-        return [np.ascontiguousarray(output) for output in outputs]
+        return [np.asarray(output, order="C") for output in outputs]
 
 
 def _ports(types: Sequence[Attribute], attributes: Any) -> list[Port]:

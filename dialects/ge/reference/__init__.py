@@ -14,7 +14,7 @@ from typing import Any
 FUNCTIONS: dict[str, tuple[str, str]] = {
     f"ge.{name}": (module, name)
     for module, names in {
-        "convolution": ("conv2d",),
+        "convolution": ("conv2d", "conv3d", "deform_conv2d"),
         "matmul": ("matmul",),
         "linear_algebra": ("det", "einsum"),
         "normalization": ("batch_norm", "lrn", "softmax", "layer_norm", "rms_norm", "group_norm"),
@@ -79,4 +79,7 @@ def evaluate(op: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> l
     module, function = FUNCTIONS[op]
     reference = getattr(importlib.import_module(f"{__name__}.{module}"), function)
     results = reference(*inputs, **attributes)
-    return list(results) if isinstance(results, list | tuple) else [results]
+    import numpy as np
+
+    # numpy gives scalars for what has no axes
+    return [np.asarray(result) for result in (results if isinstance(results, list | tuple) else [results])]
