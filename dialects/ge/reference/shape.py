@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graph_engine.dialects.ge.reference.elementwise import DTYPES
+from graph_engine.dialects.ge.reference.element_types import numpy_dtype
 from graph_engine.dialects.ge.reference.rounding import Array
 
 
@@ -49,4 +49,4 @@ def trilu(x: Array, diagonal: Array | None = None, *, upper: bool = True, k: int
 
 def bitcast(x: Array, *, to: str) -> Array:
     """The same bits as element type `to` (MLIR's name)."""
-    return np.ascontiguousarray(x).view(DTYPES[to]).reshape(x.shape)
+    return np.ascontiguousarray(x).view(numpy_dtype(to)).reshape(x.shape)

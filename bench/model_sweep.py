@@ -1,0 +1,240 @@
+"""Every model of a folder imported, simplified and run by the reference beside onnxruntime, in one table.
+
+    python bench/model_sweep.py FOLDER [--only PATTERN] [--timeout 600] [--memory 8] [--json OUT]
+
+FOLDER holds `*.onnx` or `*.onnx.xz`; if it has a `seeded.py`, that fills in stripped weights, and `input_shapes.json`
+gives extents and values of inputs by model file. Columns: nodes as exported, operators after import and after
+simplification (constants not counted), seconds of import and of the reference, the largest error of any output as a part
+of its range (integers exact), and the verdict. onnxruntime runs without graph optimisations, so that it judges
+what the model says. One process a model, with limits of time and memory. Exits 1 if a model fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import importlib.util
+import json
+import lzma
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+TOLERANCE = 1e-4
+"""Of the output's range, as float outputs may differ."""
+HEAD = f"{'model':<52}{'nodes':>6}{'import':>8}{'simple':>8}{'imp s':>7}{'run s':>7}{'error':>10}  verdict"
+
+
+def main() -> int:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="*", help="pattern of model names")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds a model (default 600)")
+    parser.add_argument("--memory", type=float, default=8, help="GB of address space a model (default 8)")
+    parser.add_argument("--json", type=Path, help="also write the rows to this file")
+    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one is not None:
+        print(json.dumps(examine(options.one, options.folder)))
+        return 0
+    print(HEAD)
+    rows: list[dict[str, Any]] = []
+    for path in sorted(p for p in options.folder.iterdir() if p.name.endswith((".onnx", ".onnx.xz"))):
+        name = path.name.removesuffix(".xz").removesuffix(".onnx")
+        if fnmatch.fnmatch(name, options.only):
+            rows.append({"model": name} | in_own_process(path, options))
+            print(line(rows[-1]), flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(rows, indent=1))
+    good = [row for row in rows if row["verdict"] == "agrees"]
+    print(f"\n{len(good)} of {len(rows)} agree")
+    for reason, count in Counter(
+        cause for row in rows if row not in good for cause in causes(row["verdict"])
+    ).most_common():
+        print(f"{count:>4}  {reason}")
+    return 0 if len(good) == len(rows) else 1
+
+
+def causes(verdict: str) -> list[str]:
+    """What stands in the way, without the names of nodes: of a refusal, every operator with its reason."""
+    found = re.findall(r"(?:^|; )([^;]*?) \(\d+\): ", verdict.partition(":; ")[2].join(("; ", "")))
+    return list(dict.fromkeys(found)) if verdict.startswith("refused") and found else [verdict[:160]]
+
+
+def in_own_process(path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """The row of a model, from a process with its limits."""
+    limit = int(options.memory * 2**30)
+
+    def limit_memory() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    command = [sys.executable, __file__, str(options.folder), "--one", str(path)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=options.timeout, preexec_fn=limit_memory, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return {"verdict": f"takes more than {options.timeout:.0f} s"}
+    if done.returncode or not done.stdout.strip():
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        return {"verdict": f"process died: {last[0]}"}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row as text."""
+
+    def cell(key: str, width: int, form: str = "") -> str:
+        return f"{format(row[key], form) if key in row else '-':>{width}}"
+
+    counts = cell("nodes", 6) + cell("imported", 8) + cell("simplified", 8)
+    times = cell("import_s", 7, ".2f") + cell("run_s", 7, ".1f") + cell("error", 10, ".1e")
+    return f"{row['model']:<52}{counts}{times}  {row['verdict'][:200]}"
+
+
+def examine(path: Path, folder: Path) -> dict[str, Any]:
+    """The row of one model."""
+    import numpy as np
+
+    from graph_engine.errors import GraphEngineError
+    from graph_engine.frontend_onnx.importer import import_onnx
+    from graph_engine.pipelines.compile import compile_module
+    from graph_engine.pipelines.default import Phase
+    from graph_engine.tools.ge_run.reference import ReferenceGraph
+
+    row: dict[str, Any] = {}
+    try:
+        model = load(path, folder)
+        row["nodes"] = len(model.graph.node)
+        shapes, values, most = bindings(model, hints(path, folder))
+        feeds = inputs(model, shapes, values, most)
+        start = time.perf_counter()
+        module = import_onnx(model, shapes, bindings=values)
+        row["import_s"] = time.perf_counter() - start
+        row["imported"] = operators(module)
+        compile_module(module, until=Phase.SIMPLIFIED)
+        row["simplified"] = operators(module)
+        start = time.perf_counter()
+        found = ReferenceGraph(module, path.name).run([feeds[name] for name in feeds if name not in values])
+        row["run_s"] = time.perf_counter() - start
+    except GraphEngineError as error:
+        return row | {"verdict": "refused: " + "; ".join(text.strip() for text in str(error).splitlines())[:4000]}
+    except Exception as error:
+        return row | {"verdict": f"{type(error).__name__}: {error}".replace("\n", " ")[:400]}
+    expected = onnxruntime_outputs(model, feeds)
+    errors: list[float] = []
+    for output, wanted, got in zip(model.graph.output, expected, found, strict=True):
+        if wanted.shape != got.shape or wanted.dtype != got.dtype:
+            verdict = f"'{output.name}' is {got.dtype}{list(got.shape)}, not {wanted.dtype}{list(wanted.shape)}"
+            return row | {"verdict": verdict}
+        if wanted.dtype.kind != "f":
+            errors.append(0.0 if np.array_equal(wanted, got) else float("inf"))
+            continue
+        wide = wanted.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            span = np.ptp(wide[np.isfinite(wide)]) if np.isfinite(wide).any() else 1.0
+            apart = np.where(wide == got, 0, np.abs(wide - got))
+        apart = np.where(np.isnan(wide) & np.isnan(got), 0, np.nan_to_num(apart, nan=np.inf))
+        errors.append(float(apart.max(initial=0) / (span or 1.0)))
+    row["error"] = max(errors, default=0.0)
+    bound = 2e-3 if any(wanted.dtype == np.float16 for wanted in expected) else TOLERANCE
+    return row | {"verdict": "agrees" if row["error"] <= bound else "differs"}
+
+
+def load(path: Path, folder: Path) -> Any:
+    """The ModelProto, its stripped weights filled in."""
+    import onnx
+
+    data = lzma.open(path).read() if path.suffix == ".xz" else path.read_bytes()
+    model = onnx.load_model_from_string(data)
+    recipe = folder / "seeded.py"
+    if recipe.exists():
+        spec = importlib.util.spec_from_file_location("seeded", recipe)
+        assert spec is not None and spec.loader is not None
+        seeded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(seeded)
+        model = seeded.fill(model)
+    return model
+
+
+def hints(path: Path, folder: Path) -> dict[str, Any]:
+    """What `input_shapes.json` says of a model: "name:axis" or a symbol to an extent, "val:name" to a value, "max"."""
+    table = folder / "input_shapes.json"
+    known: dict[str, Any] = json.loads(table.read_text()) if table.exists() else {}
+    full = path.name.removesuffix(".xz")
+    for name in (full, full.replace("__", "/"), full.rpartition("__")[2]):
+        if name in known:
+            return known[name]
+    return {}
+
+
+def bindings(model: Any, known: dict[str, Any]) -> tuple[dict[str, tuple[int, ...]], dict[str, Any], int]:
+    """Shapes of the inputs, values of some, and the bound of integers; an extent nobody gives is 1, then 16."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for value in model.graph.input:
+        if value.name not in weights and value.type.HasField("tensor_type"):
+            shapes[value.name] = tuple(
+                int(known[f"{value.name}:{axis}"])
+                if f"{value.name}:{axis}" in known
+                else dim.dim_value
+                if dim.dim_value > 0
+                else int(known.get(dim.dim_param, 16 if axis else 1))
+                for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+            )
+    values = {key[4:]: value for key, value in known.items() if key.startswith("val:") and key[4:] in shapes}
+    return {name: shape for name, shape in shapes.items()}, values, int(known.get("max", 100))
+
+
+def inputs(model: Any, shapes: dict[str, tuple[int, ...]], values: dict[str, Any], most: int) -> dict[str, Any]:
+    """Seeded inputs: floats around 0, integers below `most`, masks full, token types 0."""
+    import numpy as np
+    from onnx.helper import tensor_dtype_to_np_dtype
+
+    random = np.random.default_rng(7)
+    feeds: dict[str, Any] = {}
+    for value in model.graph.input:
+        if value.name not in shapes:
+            continue
+        dtype, shape = tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type), shapes[value.name]
+        if value.name in values:
+            feeds[value.name] = np.full(shape, values[value.name], dtype)
+        elif "mask" in value.name or dtype.kind == "b":
+            feeds[value.name] = np.ones(shape, dtype)
+        elif "type_id" in value.name:
+            feeds[value.name] = np.zeros(shape, dtype)
+        elif dtype.kind in "iu":
+            feeds[value.name] = random.integers(0, most, shape).astype(dtype)
+        else:
+            feeds[value.name] = random.standard_normal(shape).astype(dtype)
+    return feeds
+
+
+def operators(module: Any) -> int:
+    """Operators of the graph that compute something."""
+    (function,) = module.ops
+    return sum(op.name not in ("ge.constant", "func.return", "return") for op in function.body.block.ops)
+
+
+def onnxruntime_outputs(model: Any, feeds: dict[str, Any]) -> list[Any]:
+    """What onnxruntime gives without graph optimisations."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
