@@ -3,7 +3,21 @@
 from hypothesis import strategies as st
 from models.small import GraphBuilder
 
-KINDS = ("conv", "depthwise", "bn", "scale", "shift", "relu", "sigmoid", "add", "mul", "concat", "pool", "transpose")
+KINDS = (
+    "conv",
+    "depthwise",
+    "bn",
+    "scale",
+    "shift",
+    "ratio",
+    "relu",
+    "sigmoid",
+    "add",
+    "mul",
+    "concat",
+    "pool",
+    "transpose",
+)
 
 
 @st.composite
@@ -25,9 +39,11 @@ def networks(draw):
             case "bn":
                 values.append((b.batch_norm(name, channels), channels))
             case "scale" | "shift":
-                shape = draw(st.sampled_from(((channels, 1, 1), (1, channels, 1, 1), (1,), (4,))))
+                shape = draw(st.sampled_from(((channels, 1, 1), (1, channels, 1, 1), (1,), (4,), (1, 1, 4, 4))))
                 op = {"scale": "Mul", "shift": "Add"}[kind]
                 values.append((b.node(op, [name, b.weight(shape, -0.5, 0.5)]), channels))
+            case "ratio":  # 0 / 0 in the padding lanes, so that a broken promise of zeros shows as nan
+                values.append((b.node("Div", [name, b.weight((1, channels, 1, 1), 0.5, 1.5)]), channels))
             case "relu" | "sigmoid":
                 values.append((b.node(kind.capitalize(), [name]), channels))
             case "add" | "mul":
