@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from graph_engine.dialects.ge.convolution import window_extent
 from graph_engine.dialects.ge.core import (
@@ -24,7 +24,7 @@ from graph_engine.dialects.ge.core import (
     shape_of,
     typed,
 )
-from graph_engine.dialects.ge.interning import bool_attr, ints_attr
+from graph_engine.dialects.ge.interning import bool_attr, ints_attr, tensor_type
 
 _POOL = frozenset({Trait.POOL, Trait.KEEPS_ZERO_PAD})
 
@@ -113,6 +113,70 @@ class MaxPoolOp(WindowPoolOp):
 
 
 @irdl_op_definition
+class MaxPoolIndicesOp(GeOp):
+    """The largest element of each window and where it stands (ONNX MaxPool with Indices), over any number of axes.
+
+    x[N,C,...] -> y, indices (i64). An index counts the elements of x in row-major order, or, if `column_major`, within
+    one channel with the first spatial axis running fastest (the channels still in order). The first of equals wins.
+    """
+
+    name = "ge.max_pool_indices"
+
+    x = operand_def(TENSOR)
+    result = result_def(TENSOR)
+    indices = result_def(TENSOR)
+    kernel = ints_prop()
+    strides = ints_prop()
+    pads = ints_prop()
+    dilations = ints_prop()
+    ceil_mode = bool_prop(False)
+    column_major = bool_prop(False)
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        *,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        pads: Sequence[int],
+        dilations: Sequence[int],
+        ceil_mode: bool = False,
+        column_major: bool = False,
+        result_type: Sequence[Tensor] | None = None,
+    ):
+        properties: dict[str, Attribute] = {
+            "kernel": ints_attr(kernel),
+            "strides": ints_attr(strides),
+            "pads": ints_attr(pads),
+            "dilations": ints_attr(dilations),
+            "ceil_mode": bool_attr(ceil_mode),
+            "column_major": bool_attr(column_major),
+        }
+        self.init((x,), properties, result_type)
+
+    def infer(self) -> tuple[Tensor, ...]:
+        batch, channels, *spatial = shape_of(self.x)
+        n = len(spatial)
+        kernel, strides = self.require_length("kernel", n), self.require_length("strides", n)
+        pads, dilations = self.require_length("pads", 2 * n), self.require_length("dilations", n)
+        if min(*kernel, *strides, *dilations) < 1 or min(pads) < 0:
+            raise self.fail("kernel, strides and dilations must be positive, pads not negative")
+        ceil_mode = self.properties["ceil_mode"] == bool_attr(True)
+        extents = [
+            pool_extent(spatial[i], kernel[i], strides[i], pads[i], pads[i + n], dilations[i], ceil_mode)
+            for i in range(n)
+        ]
+        if any(e < 1 and e != DYNAMIC for e in extents):
+            raise self.fail(f"the kernel {list(kernel)} does not fit into the padded input {self.operand_shapes()}")
+        shape = (batch, channels, *extents)
+        return (*typed(shape, self.x), tensor_type(shape, "i64"))
+
+    def cost(self) -> Cost:
+        ops = elements_of(self.result) * prod(self.ints("kernel"))
+        return Cost(0, 2 * ops, bytes_of(self.x), sum(map(bytes_of, self.results)))
+
+
+@irdl_op_definition
 class AvgPoolOp(WindowPoolOp):
     """The mean of each window (ONNX AveragePool).
 
@@ -183,4 +247,4 @@ class GlobalMaxPoolOp(GlobalPoolOp):
     name = "ge.global_max_pool"
 
 
-POOLING = [MaxPoolOp, AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp]
+POOLING = [MaxPoolOp, MaxPoolIndicesOp, AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp]

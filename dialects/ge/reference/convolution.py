@@ -59,3 +59,75 @@ def conv2d(
     if b is not None:
         y += widen(b)[:, None, None]
     return narrow(y, dtype)
+
+
+def conv3d(
+    x: Array,
+    w: Array,
+    b: Array | None = None,
+    *,
+    strides: Sequence[int] = (1, 1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1, 1),
+    group: int = 1,
+) -> Array:
+    """x[N,C,D,H,W], w[O,C/group,kd,kh,kw], b[O] -> [N,O,D',H',W']: every slice in depth is a `conv2d` on its taps in depth."""
+    if pads[0] or pads[3]:
+        x = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[3]), (0, 0), (0, 0)))
+    n, c, depth, height, width = x.shape
+    o, _, kd, kh, kw = w.shape
+    d = (depth - dilations[0] * (kd - 1) - 1) // strides[0] + 1
+    first = [t * dilations[0] for t in range(kd)]
+    taps = np.stack([x[:, :, f : f + (d - 1) * strides[0] + 1 : strides[0]] for f in first], 2)  # N C kd D' H W
+    images = taps.transpose(0, 3, 1, 2, 4, 5).reshape(n * d, c * kd, height, width)
+    y = conv2d(
+        images,
+        w.reshape(o, -1, kh, kw),
+        b,
+        strides=strides[1:],
+        pads=(pads[1], pads[2], pads[4], pads[5]),
+        dilations=dilations[1:],
+        group=group,
+    )
+    return np.ascontiguousarray(y.reshape(n, d, *y.shape[1:]).swapaxes(1, 2))
+
+
+def deform_conv2d(
+    x: Array,
+    w: Array,
+    offset: Array,
+    b: Array,
+    mask: Array | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    group: int = 1,
+    offset_group: int = 1,
+) -> Array:
+    """A convolution whose taps are read where `offset` moves them, bilinearly, and multiplied by `mask`."""
+    n, c, height, width = x.shape
+    o, _, kh, kw = w.shape
+    h, v = offset.shape[2:]
+    wide = widen(x).reshape(n, offset_group, c // offset_group, height * width)
+    moved = widen(offset).astype(np.float64).reshape(n, offset_group, kh, kw, 2, h, v)
+    rows = (np.arange(h) * strides[0] - pads[0])[:, None] + (np.arange(kh) * dilations[0])[:, None, None, None]
+    columns = np.arange(v) * strides[1] - pads[1] + (np.arange(kw) * dilations[1])[:, None, None]
+    down, right = moved[..., 0, :, :] + rows, moved[..., 1, :, :] + columns
+    top, left = np.floor(down), np.floor(right)
+    samples = np.zeros((n, offset_group, c // offset_group, kh * kw * h * v), wide.dtype)
+    for i in range(2):
+        for j in range(2):
+            row, column = top + i, left + j
+            weight = (1 - np.abs(down - row)) * (1 - np.abs(right - column))
+            weight = weight * ((row >= 0) & (row < height) & (column >= 0) & (column < width))
+            place = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
+            place = place.astype(np.int64).reshape(n, offset_group, 1, -1)
+            factor = weight.astype(wide.dtype).reshape(n, offset_group, 1, -1)
+            samples += np.take_along_axis(wide, place, 3) * factor
+    if mask is not None:
+        samples *= widen(mask).reshape(n, offset_group, 1, -1)
+    y = np.matmul(
+        widen(w).reshape(group, o // group, -1), samples.reshape(n, group, c // group * kh * kw, h * v)
+    ).reshape(n, o, h, v)
+    return narrow(y + widen(b)[:, None, None], x.dtype)

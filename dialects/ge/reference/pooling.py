@@ -101,3 +101,41 @@ def global_avg_pool(x: Array) -> Array:
 def global_max_pool(x: Array) -> Array:
     """The largest element over all spatial positions."""
     return x.max(axis=tuple(range(2, x.ndim)), keepdims=True)
+
+
+def max_pool_indices(
+    x: Array,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    ceil_mode: bool = False,
+    column_major: bool = False,
+) -> list[Array]:
+    """The largest element of each window over any number of axes, and its place in x; the first of equals."""
+    spatial = x.shape[2:]
+    n = len(spatial)
+    counts = [
+        _extent(spatial[i], kernel[i], strides[i], pads[i], pads[i + n], dilations[i], ceil_mode) for i in range(n)
+    ]
+    order = range(n) if column_major else reversed(range(n))
+    steps, step = [0] * n, 1
+    for i in order:
+        steps[i] = step
+        step *= spatial[i]
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    best = np.full((*x.shape[:2], *counts), lowest, x.dtype)
+    place = np.zeros(best.shape, np.int64)
+    found = np.zeros(best.shape, bool)
+    for tap in np.ndindex(*kernel):
+        along: list[Array] = [np.arange(counts[i]) * strides[i] + tap[i] * dilations[i] - pads[i] for i in range(n)]
+        rows: list[Array] = [row.reshape([-1 if j == i else 1 for j in range(n)]) for i, row in enumerate(along)]
+        valid, index = np.ones((), bool), np.zeros((), np.int64)
+        for i, row in enumerate(rows):
+            valid, index = valid & (row >= 0) & (row < spatial[i]), index + row * steps[i]
+        values = x[(slice(None), slice(None), *(row.clip(0, spatial[i] - 1) for i, row in enumerate(rows)))]
+        better = valid & ((values > best) | ~found)
+        best, place, found = np.where(better, values, best), np.where(better, index, place), found | better
+    channel = np.arange(int(np.prod(x.shape[:2]))).reshape(*x.shape[:2], *(1 for _ in spatial))
+    return [best, place + channel * step]

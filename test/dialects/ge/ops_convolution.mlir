@@ -43,3 +43,17 @@ func.func @bias_may_be_fp32(%x: tensor<1x4x9x11xf16>, %w: tensor<8x4x3x3xf16>, %
   %y = ge.conv2d %x, %w, %b : (tensor<1x4x9x11xf16>, tensor<8x4x3x3xf16>, tensor<8xf32>) -> tensor<1x8x7x9xf16>
   return
 }
+
+// CHECK-LABEL: func.func @in_three_dimensions
+func.func @in_three_dimensions(%x: tensor<?x4x5x9x11xf32>, %w: tensor<8x2x3x3x3xf32>, %b: tensor<8xf32>) {
+  // CHECK: %y = ge.conv3d %x, %w, %b {strides = [1, 2, 1], pads = [1, 1, 0, 1, 2, 3], dilations = [1, 1, 2], group = 2} : (tensor<?x4x5x9x11xf32>, tensor<8x2x3x3x3xf32>, tensor<8xf32>) -> tensor<?x8x5x5x10xf32>
+  %y = ge.conv3d %x, %w, %b {strides = [1, 2, 1], pads = [1, 1, 0, 1, 2, 3], dilations = [1, 1, 2], group = 2} : (tensor<?x4x5x9x11xf32>, tensor<8x2x3x3x3xf32>, tensor<8xf32>) -> tensor<?x8x5x5x10xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @deformable
+func.func @deformable(%x: tensor<1x4x9x11xf32>, %w: tensor<8x4x3x3xf32>, %o: tensor<1x36x7x9xf32>, %b: tensor<8xf32>, %m: tensor<1x18x7x9xf32>) {
+  // CHECK: %y = ge.deform_conv2d %x, %w, %o, %b, %m {offset_group = 2} : (tensor<1x4x9x11xf32>, tensor<8x4x3x3xf32>, tensor<1x36x7x9xf32>, tensor<8xf32>, tensor<1x18x7x9xf32>) -> tensor<1x8x7x9xf32>
+  %y = ge.deform_conv2d %x, %w, %o, %b, %m {offset_group = 2} : (tensor<1x4x9x11xf32>, tensor<8x4x3x3xf32>, tensor<1x36x7x9xf32>, tensor<8xf32>, tensor<1x18x7x9xf32>) -> tensor<1x8x7x9xf32>
+  return
+}

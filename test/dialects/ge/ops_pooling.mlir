@@ -35,3 +35,10 @@ func.func @global(%x: tensor<1x4x9x11xf32>, %v: tensor<?x4x?x?x?xf32>) {
   %b = ge.global_max_pool %v : (tensor<?x4x?x?x?xf32>) -> tensor<?x4x1x1x1xf32>
   return
 }
+
+// CHECK-LABEL: func.func @max_pool_indices
+func.func @max_pool_indices(%x: tensor<2x4x9xf32>) {
+  // CHECK: %y, %i = ge.max_pool_indices %x {kernel = [3], strides = [2], pads = [1, 1], dilations = [1], column_major = true} : (tensor<2x4x9xf32>) -> (tensor<2x4x5xf32>, tensor<2x4x5xi64>)
+  %y, %i = ge.max_pool_indices %x {kernel = [3], strides = [2], pads = [1, 1], dilations = [1], column_major = true} : (tensor<2x4x9xf32>) -> (tensor<2x4x5xf32>, tensor<2x4x5xi64>)
+  return
+}
