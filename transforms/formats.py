@@ -113,6 +113,8 @@ class FormatRules:
 
         `given` are the operands' formats so far (None where ND or not known): one that fits is kept, padding included.
         """
+        if len(op.results) != 1:
+            return None
         try:
             match op:
                 case FusedOp():
