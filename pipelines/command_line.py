@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.collection import relaxed_gc
 from graph_engine.pipelines.spec import PassSpec, nearest, parse_options, parse_pipeline
 
 BIND_INPUT_HELP = "fix a model input to a value: a number, a list or an .npy file; may be repeated"
@@ -86,7 +87,8 @@ def collect_pass_flags(arguments: Sequence[str], passes: Sequence[str]) -> list[
 def one_line_main(main: Callable[[Sequence[str]], int], arguments: Sequence[str] | None) -> int:
     """Run `main(arguments)`; a GraphEngineError becomes one line on standard error and exit code 1."""
     try:
-        return main(sys.argv[1:] if arguments is None else list(arguments))
+        with relaxed_gc():
+            return main(sys.argv[1:] if arguments is None else list(arguments))
     except GraphEngineError as error:
         text = str(error)
         print(text if ": error: " in text else f"error: {text}", file=sys.stderr)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -15,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.collection import relaxed_gc
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.printing import to_text
 from graph_engine.pipelines.verification import InvalidOperation, Verifier
@@ -75,17 +74,6 @@ class PassFailed(GraphEngineError):
     def __init__(self, message: str, invalid: InvalidOperation | None = None):
         super().__init__(message)
         self.invalid = invalid
-
-
-@contextmanager
-def relaxed_gc() -> Generator[None]:
-    """Fewer collections: a graph is millions of long-lived cyclic objects, and the default collects all the time."""
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def run_steps(
