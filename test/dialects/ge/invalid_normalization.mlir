@@ -54,3 +54,27 @@ func.func @f(%x: tensor<1x4x9x11xf32>) {
   %y = ge.softmax %x : (tensor<1x4x9x11xf32>) -> tensor<1x4x9xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{operands must broadcast onto x (2x3, 4)}}
+  %y = ge.layer_norm %x, %s : (tensor<2x3xf32>, tensor<4xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{groups 2 do not divide the 3 channels of 2x3x4, 3, 3}}
+  %y = ge.group_norm %x, %s, %s {groups = 2} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %s: tensor<3xf16>) {
+  // expected-error@+1 {{operands must have one element type, got f32 and f16}}
+  %y = ge.rms_norm %x, %s : (tensor<2x3xf32>, tensor<3xf16>) -> tensor<2x3xf32>
+  return
+}

@@ -28,3 +28,21 @@ func.func @softmax(%x: tensor<?x1000xf16>) {
   %z = ge.softmax %x {axis = 0} : (tensor<?x1000xf16>) -> tensor<?x1000xf16>
   return
 }
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<2x8x4xf16>, %s: tensor<4xf16>) {
+  // CHECK: %ln = ge.layer_norm %x, %s, %s : (tensor<2x8x4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
+  %ln = ge.layer_norm %x, %s, %s : (tensor<2x8x4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
+  // CHECK: %nobias = ge.layer_norm %x, %s {axis = 1, epsilon = 1.000000e-03} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
+  %nobias = ge.layer_norm %x, %s {axis = 1, epsilon = 1.000000e-03} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
+  // CHECK: %rms = ge.rms_norm %x, %s {axis = 2} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
+  %rms = ge.rms_norm %x, %s {axis = 2} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
+  return
+}
+
+// CHECK-LABEL: func.func @groups
+func.func @groups(%x: tensor<2x8x4xf16>, %s: tensor<8xf16>) {
+  // CHECK: %gn = ge.group_norm %x, %s, %s {groups = 4} : (tensor<2x8x4xf16>, tensor<8xf16>, tensor<8xf16>) -> tensor<2x8x4xf16>
+  %gn = ge.group_norm %x, %s, %s {groups = 4} : (tensor<2x8x4xf16>, tensor<8xf16>, tensor<8xf16>) -> tensor<2x8x4xf16>
+  return
+}
