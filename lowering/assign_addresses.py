@@ -15,14 +15,13 @@ from xdsl.ir import Attribute
 
 from graph_engine.dialects.ascend.task import BufferOp, ProgramOp
 from graph_engine.dialects.layout import storage_bytes
-from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.plan_buffers import root_of
 from graph_engine.target_ascend.soc.soc import load_soc
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import GePass, OperatorError
 
 
 def assign_addresses(module: ModuleOp, alignment: int) -> None:
-    """Sets every offset that is still open. Raises GraphEngineError for workspace without a plan."""
+    """Sets every offset that is still open. Raises OperatorError for workspace without a plan."""
     next_free = 0
     placed: dict[tuple[Attribute, Attribute], int] = {}
     for program in module.ops:
@@ -44,7 +43,7 @@ def assign_addresses(module: ModuleOp, alignment: int) -> None:
                 buffer.offset = IntegerAttr(placed[key], 64)
             elif buffer.segment.data == "workspace":
                 if buffer.offset is None:
-                    raise GraphEngineError("assign-addresses: a workspace buffer has no offset; run plan-buffers first")
+                    raise OperatorError(buffer, "a workspace buffer has no offset; run plan-buffers first")
             else:
                 buffer.offset = IntegerAttr(0, 64)
 

@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
-from graph_engine.lowering.kernels.loops import alloc_bytes, allocs_by_slot, enclosing_loops, instructions_of
+from graph_engine.lowering.kernels.loops import allocs_by_slot, enclosing_loops, instructions_of, slot_bytes
 from graph_engine.target_ascend.isa.model import Space
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.pass_base import GePass
@@ -28,13 +28,15 @@ def _refilled(allocs: list[AllocOp]) -> bool:
 def double_buffer(kernel: KernelOp, soc: Soc) -> None:
     """Sets `versions` on the allocs of every slot that qualifies and fits."""
     slots = allocs_by_slot(kernel)
-    sizes = {slot: max(map(alloc_bytes, allocs)) for slot, allocs in slots.items()}
+    spaces = {slot: space_of(allocs[0].memory) for slot, allocs in slots.items()}
+    sizes = {
+        slot: slot_bytes(allocs, soc.alignment.get(spaces[slot].name.lower(), 32)) for slot, allocs in slots.items()
+    }
     used: dict[Space, int] = {}
-    for slot, allocs in slots.items():
-        space = space_of(allocs[0].memory)
+    for slot, space in spaces.items():
         used[space] = used.get(space, 0) + sizes[slot]
     for slot in sorted(slots, key=lambda s: sizes[s]):
-        space = space_of(slots[slot][0].memory)
+        space = spaces[slot]
         if _refilled(slots[slot]) and used[space] + sizes[slot] <= soc.buffers[space.name.lower()]:
             used[space] += sizes[slot]
             for number, op in enumerate(slots[slot]):

@@ -26,7 +26,6 @@ from xdsl.ir import Block, Operation
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import AllocOp, BlocksOp, KernelOp
 from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
-from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.kernels.loops import (
     alloc_of,
     allocs_by_slot,
@@ -36,7 +35,7 @@ from graph_engine.lowering.kernels.loops import (
 )
 from graph_engine.target_ascend.isa.model import Pipe
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import GePass, OperatorError
 
 Edge: TypeAlias = tuple[int, Pipe, int, Pipe]
 """Statement i in pipe p before statement j in pipe q, by position in the body."""
@@ -95,9 +94,10 @@ def _life(alloc: AllocOp, order: dict[Operation, int]) -> Life:
             access.reads |= not instruction.writes_only
     for pipes in life.touched.values():
         if len(pipes) > 1 and any(access.writes for access in pipes.values()):
-            raise GraphEngineError(
-                f"insert-sync: buffer {alloc.slot.data} is written and used by several pipes in one inner loop; "
-                "allocate it inside that loop"
+            raise OperatorError(
+                alloc,
+                f"buffer {alloc.slot.data} is written and used by several pipes in one inner loop; "
+                "allocate it inside that loop",
             )
     return life
 
@@ -243,7 +243,7 @@ def _credits(
     first_pipe, pipes = lives[0].first_pipe, lives[0].pipes
     for life in lives:
         if life.first_pipe is not first_pipe or life.pipes != pipes:
-            raise GraphEngineError(f"insert-sync: the allocs of slot {slot} are used by different pipes")
+            raise OperatorError(life.alloc, f"the allocs of slot {slot} are used by different pipes")
     for pipe in pipes:
         if pipe is first_pipe:
             continue

@@ -14,16 +14,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
-from graph_engine.errors import GraphEngineError
-from graph_engine.lowering.kernels.loops import alloc_bytes, allocs_by_slot
+from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
 from graph_engine.planning.interval_packing import Interval, pack_intervals
 from graph_engine.target_ascend.isa.model import Space
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import GePass, OperatorError
 
 
 def plan_onchip_buffers(kernel: KernelOp, soc: Soc) -> None:
-    """Sets `address` and `bytes` on every alloc. Raises GraphEngineError where a space is too small."""
+    """Sets `address` and `bytes` on every alloc. Raises OperatorError where a space is too small."""
     regions: dict[str, list[int]] = {}
     allocs: dict[str, list[AllocOp]] = {}
     for number, region in enumerate(kernel.body.block.ops):
@@ -36,7 +35,7 @@ def plan_onchip_buffers(kernel: KernelOp, soc: Soc) -> None:
     for space, slots in spaces.items():
         key = space.name.lower()
         align = soc.alignment.get(key, 32)
-        sizes = [-(-max(map(alloc_bytes, allocs[slot])) // align) * align for slot in slots]
+        sizes = [slot_bytes(allocs[slot], align) for slot in slots]
         versions = [allocs[slot][0].version_count for slot in slots]
         intervals = [
             Interval(regions[slot][0], regions[slot][-1] + 1, size * count, align)
@@ -44,9 +43,8 @@ def plan_onchip_buffers(kernel: KernelOp, soc: Soc) -> None:
         ]
         packing = pack_intervals(intervals)
         if packing.peak > soc.buffers[key]:
-            raise GraphEngineError(
-                f"kernel {kernel.sym_name.data} needs {packing.peak} bytes of {space.name}, {soc.name} has {soc.buffers[key]}"
-            )
+            message = f"needs {packing.peak} bytes of {space.name}, {soc.name} has {soc.buffers[key]}"
+            raise OperatorError(kernel, f"kernel {kernel.sym_name.data} {message}")
         for slot, size, offset in zip(slots, sizes, packing.offsets, strict=True):
             for op in allocs[slot]:
                 op.address = IntegerAttr(offset, 64)

@@ -24,9 +24,8 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.locations import source_nodes
-from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.lower_to_kernels import is_view
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import GePass, OperatorError
 
 
 def _labels(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: str) -> list[str]:
@@ -71,7 +70,7 @@ class _Scheduler:
                 source = self.buffers[op.operands[0]]
                 segment = cast(BufferOp, source.owner).segment.data
                 if segment == "weight":
-                    raise GraphEngineError(f"{op.name} of a constant is left; run fold-constants first")
+                    raise OperatorError(op, f"{op.name} of a constant is left; run fold-constants first")
                 index = cast(BufferOp, source.owner).index.value.data
                 self.buffer(BufferOp(segment, op.results[0].type, index=index, alias=source), op.results[0])
             elif not isinstance(op, ReturnOp):
@@ -150,7 +149,7 @@ class _Scheduler:
             text = json.dumps(attributes)
             task = AicpuOp(self.label(op, kind_name), op.name, text, inputs, results, DictionaryAttr(info))
         else:
-            raise GraphEngineError(f"schedule-tasks: {op.name} is no task; run lower-to-kernels first")
+            raise OperatorError(op, f"{op.name} is no task; run lower-to-kernels first")
         task.location = op.location
         self.stream.body.block.add_op(task)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
@@ -54,6 +56,11 @@ def alloc_bytes(op: AllocOp) -> int:
     for size in op.memory.type.get_shape():
         count *= size
     return count * dtype_of(op.memory.type).bytes
+
+
+def slot_bytes(allocs: Sequence[AllocOp], align: int) -> int:
+    """Bytes of one version of a slot: its largest content, rounded up to the alignment of its space."""
+    return -(-max(map(alloc_bytes, allocs)) // align) * align
 
 
 def instructions_of(op: AllocOp) -> list[InstructionOp]:
