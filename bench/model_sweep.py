@@ -117,7 +117,8 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
         shapes, values, most = bindings(model, hints(path, folder))
         feeds = inputs(model, shapes, values, most)
         start = time.perf_counter()
-        module = import_onnx(model, shapes, bindings=values)
+        free = {name: shape for name, shape in shapes.items() if name not in values}
+        module = import_onnx(model, free, bindings=values)
         row["import_s"] = time.perf_counter() - start
         row["imported"] = operators(module)
         compile_module(module, until=Phase.SIMPLIFIED)
@@ -153,7 +154,7 @@ def load(path: Path, folder: Path) -> Any:
     """The ModelProto, its stripped weights filled in."""
     import onnx
 
-    data = lzma.open(path).read() if path.suffix == ".xz" else path.read_bytes()
+    data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
     model = onnx.load_model_from_string(data)
     recipe = folder / "seeded.py"
     if recipe.exists():
@@ -191,7 +192,7 @@ def bindings(model: Any, known: dict[str, Any]) -> tuple[dict[str, tuple[int, ..
                 for axis, dim in enumerate(value.type.tensor_type.shape.dim)
             )
     values = {key[4:]: value for key, value in known.items() if key.startswith("val:") and key[4:] in shapes}
-    return {name: shape for name, shape in shapes.items()}, values, int(known.get("max", 100))
+    return shapes, values, int(known.get("max", 100))
 
 
 def inputs(model: Any, shapes: dict[str, tuple[int, ...]], values: dict[str, Any], most: int) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from graph_engine.frontend_onnx.bindings import bound_inputs
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.folding import FOLDS
 from graph_engine.frontend_onnx.input_shapes import check_input_shapes
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, has_unknown
 from graph_engine.frontend_onnx.tensors import TensorReader
 from graph_engine.frontend_onnx.topology import node_names, order_nodes
 from graph_engine.frontend_onnx.values import Values
@@ -283,7 +283,26 @@ class _Import:
             except (ValueError, IndexError, ZeroDivisionError) as error:
                 raise Unsupported(f"its constant inputs do not fit ({error})") from None
         else:
+            return self._folds(node, values)
+        return True
+
+    @staticmethod
+    def _folds(node: Node, values: Values) -> bool:
+        """Binds the results of any other node on small known integers, computed by the reference of what it becomes."""
+        converter = CONVERTERS.get(node.op_type)
+        inputs = [name for name in node.inputs if name]
+        if converter is None or not inputs or not values.foldable(inputs):
             return False
+        if any(attribute.HasField("g") for attribute in node.proto.attribute):
+            return False  # a branch may read any tensor of the graph around it
+        if any(has_unknown(array) for name in inputs if (array := values.known(name)) is not None):
+            return False
+        arrays = values.fold(lambda: converter(node))
+        if arrays is None:
+            return False
+        for output, array in zip(node.outputs, arrays, strict=False):
+            if output and array is not None:
+                values.bind_folded(output, array)
         return True
 
     @staticmethod

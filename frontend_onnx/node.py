@@ -146,8 +146,7 @@ class Node:
 
     def emit_all(self, op: GeOp) -> list[SSAValue]:
         """Like `emit`, for an operator with several results: all of them."""
-        self.emit(op)
-        return list(op.results)
+        return list(self._values.append_all(op, self.location))
 
     def keep_constant(self, array: np.ndarray, name: str = "") -> SSAValue:
         """A compile-time array as a tensor of the graph."""

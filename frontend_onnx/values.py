@@ -1,24 +1,26 @@
 """The tensors of the graph under construction, by ONNX name: graph values, folded integers, constants not yet placed.
 
 A constant becomes a `ge.constant` at its first use as an operand; one that only gives shapes or bounds never does.
+Values that follow from constants alone can be asked for as well: the reference computes them on demand.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import GeOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of
 from graph_engine.dialects.ge.interning import numpy_dtype, tensor_type
 from graph_engine.dialects.ge.weights import INLINE_ELEMENTS, WeightAttr, WeightRef, constant_attr
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.folding import MAX_ELEMENTS
-from graph_engine.frontend_onnx.node import Unsupported, has_unknown, shape_of
+from graph_engine.frontend_onnx.node import Results, Unsupported, has_unknown, shape_of
 from graph_engine.frontend_onnx.tensors import ConstantTensor
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
+MAX_COMPUTED = 1 << 22
+"""Nothing is computed while importing that has more elements than this."""
 _INTEGER_TYPES = frozenset({2, 3, 4, 5, 6, 7, 9, 12, 13})
 """TensorProto.DataType of integers and booleans."""
 
@@ -41,6 +45,10 @@ class Values:
         self._folded: dict[str, Array] = {}
         self._loaded: dict[str, Array] = {}
         self._locations: dict[str, LocationAttr] = {}
+        self._rooted: set[SSAValue] = set()
+        """Values of the graph that follow from constants alone."""
+        self._computed: dict[SSAValue, Array] = {}
+        self._order: dict[Operation, int] = {}
 
     def bind(self, name: str, value: SSAValue) -> None:
         """The tensor `name` is this value of the graph."""
@@ -80,13 +88,40 @@ class Values:
         return value
 
     def known(self, name: str) -> Array | None:
-        """The array behind a folded value or a constant, None if the tensor is computed by the graph."""
+        """The array behind a folded value or a constant, None if the tensor depends on an input of the graph."""
         found = self._folded.get(name)
         if found is None:
             found = self._loaded.get(name)
         if found is None and name in self._constants:
             found = self._loaded[name] = self._constants[name].load()
+        if found is None and (value := self._graph.get(name)) is not None:
+            found = self._value(value)
         return found
+
+    def _value(self, value: SSAValue) -> Array | None:
+        """A value of the graph as the reference computes it; None if it depends on an input or is large."""
+        from graph_engine.dialects.ge.evaluate import evaluate_op
+
+        if value not in self._rooted:
+            return None
+        needed: dict[Operation, None] = {}
+        pending = [value]
+        while pending:
+            wanted = pending.pop()
+            owner = wanted.owner
+            if wanted in self._computed or not isinstance(owner, Operation) or owner in needed:
+                continue
+            if any(prod(max(n, 1) for n in shape_of(result)) > MAX_COMPUTED for result in owner.results):
+                return None
+            needed[owner] = None
+            pending += owner.operands
+        for op in sorted(needed, key=self._order.__getitem__):
+            try:
+                arrays = evaluate_op(op, [self._computed[operand] for operand in op.operands])
+            except (ValueError, IndexError, ZeroDivisionError) as error:
+                raise Unsupported(f"its constant inputs do not fit ({error})") from None
+            self._computed.update(zip(op.results, arrays, strict=True))
+        return self._computed[value]
 
     def foldable(self, names: Sequence[str]) -> bool:
         """Whether a node on these inputs is part of an integer chain: all known and small, and one folded or all integers."""
@@ -110,10 +145,50 @@ class Values:
         return shape_of(self._graph[name])
 
     def append(self, op: GeOp, location: LocationAttr) -> SSAValue:
-        """Puts an operator at the end of the block."""
+        """Puts an operator at the end of the block; its first result."""
+        return self.append_all(op, location)[0]
+
+    def append_all(self, op: GeOp, location: LocationAttr) -> Sequence[SSAValue]:
+        """Like `append`: all results. Sizes that depend on data are known if that is constant."""
         op.location = location
         self.block.add_op(op)
-        return op.result
+        self._order[op] = len(self._order)
+        if all(operand in self._rooted for operand in op.operands):
+            self._rooted.update(op.results)
+            if any(DYNAMIC in shape_of(result) for result in op.results) and self._value(op.results[0]) is not None:
+                return self._sized(op)
+        return op.results
+
+    def _sized(self, op: GeOp) -> Sequence[SSAValue]:
+        """The operator with the types of its computed results."""
+        arrays = [self._computed.pop(result) for result in op.results]
+        self._rooted.difference_update(op.results)
+        types = [tensor_type(array.shape, element_of(result)) for array, result in zip(arrays, op.results, strict=True)]
+        sized = type(op).create(operands=op.operands, properties=op.properties, result_types=types)
+        sized.location = op.location
+        self._order[sized] = self._order.pop(op)
+        op.detach()
+        op.erase()
+        self.block.add_op(sized)
+        self._rooted.update(sized.results)
+        self._computed.update(zip(sized.results, arrays, strict=True))
+        return sized.results
+
+    def fold(self, convert: Callable[[], Results]) -> list[Array | None] | None:
+        """What a converter makes of inputs that are all known, as arrays; None if some result is too large to keep.
+
+        Nothing is left in the graph.
+        """
+        block, graph = self.block, self._graph
+        self.block, self._graph = Block(), {}
+        try:
+            made = convert()
+            results = [made] if isinstance(made, SSAValue) else list(made)
+            if any(r is not None and prod(max(n, 1) for n in shape_of(r)) > MAX_ELEMENTS for r in results):
+                return None
+            return [None if result is None else self._value(result) for result in results]
+        finally:
+            self.block, self._graph = block, graph
 
     def constant(self, array: Array, name: str) -> SSAValue:
         """An array as a `ge.constant`."""
