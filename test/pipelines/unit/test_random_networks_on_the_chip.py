@@ -5,24 +5,32 @@ promises zeros where there are none reaches a sum, and shows as a finding or as 
 """
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
-from models.light import random_inputs, reference_outputs
+from harness.agreement import TIMES_ROUNDING, Network, relative_error
+from hypothesis import HealthCheck, Phase, given, settings
+from models.light import random_inputs
 from models.random_networks import networks
 
-from graph_engine.frontend_onnx.importer import import_onnx
-from graph_engine.lowering.emit_program import emit_program
-from graph_engine.pipelines.compile import compile_module
-from graph_engine.target_ascend.runtime.device import run
 
-
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# Not shrunk: each step compiles a network, and the networks are small already.
+@settings(
+    max_examples=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.generate),
+)
 @given(networks())
 def test_the_chip_agrees_with_onnxruntime(model) -> None:
-    module = import_onnx(model)
-    compile_module(module)
-    program = emit_program(module)
+    """Random weights may make fp16 itself lose more than a percent (a steep Sigmoid does): what rounding costs is
+    measured, and a few units in the last place are allowed where it costs nothing."""
+    network = Network.of(model, [value.name for value in model.graph.output])
     feeds = random_inputs(model, 3)
-    result = run(program, list(feeds.values()), mode="functional", check=True)
+    rounded, right = network.judge(feeds)
+    values, result = network.run(feeds, mode="functional", check=True)
     assert not result.findings
-    for output, judge in zip(result.outputs, reference_outputs(model, feeds).values(), strict=True):
-        assert np.abs(output - judge).max() <= 1e-2 * max(np.ptp(judge), 1e-3)
+    for name, judge in right.items():
+        if np.ptp(judge) > 1e-3:
+            allowed = max(TIMES_ROUNDING * relative_error(rounded[name], judge), 2e-3)
+            assert relative_error(values[name], judge) <= allowed
+        else:
+            assert np.abs(values[name] - judge).max() <= 1e-5
