@@ -150,12 +150,15 @@ def on_plain_tensors(op: Operation) -> list[Operation]:
     block = op.parent_block()
     assert block is not None
     conversions: list[Operation] = []
+    unpacked: dict[SSAValue, SSAValue] = {}
     for i, value in enumerate(op.operands):
         if not is_plain(value.type):
-            unpack = TransDataOp(value, with_encoding(cast(Tensor, value.type), None))
-            block.insert_op_before(unpack, op)
-            op.operands[i] = unpack.y
-            conversions.append(unpack)
+            if value not in unpacked:
+                unpack = TransDataOp(value, with_encoding(cast(Tensor, value.type), None))
+                block.insert_op_before(unpack, op)
+                unpacked[value] = unpack.y
+                conversions.append(unpack)
+            op.operands[i] = unpacked[value]
     plain = [with_encoding(cast(Tensor, r.type), None) for r in op.results]
     fresh = type(op).create(
         operands=list(op.operands),

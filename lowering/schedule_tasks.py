@@ -95,13 +95,17 @@ class _Scheduler:
         return _labels(self.func.res_attrs, len(last.arguments), "y")
 
     def declare(self, value: SSAValue, outputs: dict[SSAValue, list[int]]) -> None:
-        """A result's buffer: an output if it is returned, else workspace."""
+        """A result's buffer: an output if it or a view of it is returned (as what it is returned), else workspace."""
         if value in outputs:
             last = self.func.body.block.last_op
             assert isinstance(last, ReturnOp)
             index = outputs[value].pop(0)
-            label = self.output_labels(last)[index]
-            self.buffer(BufferOp("output", value.type, index=index, label=label), value)
+            output = BufferOp("output", last.arguments[index].type, index=index, label=self.output_labels(last)[index])
+            if output.tensor.type == value.type:
+                self.buffer(output, value)
+            else:
+                self.program.body.block.add_op(output)
+                self.buffer(BufferOp("output", value.type, index=index, alias=output.tensor), value)
         else:
             self.buffer(BufferOp("workspace", value.type), value)
 

@@ -75,8 +75,7 @@ ascend.kernel @shared_by_ranges() blocks(3) {
     %0 = ascend.alloc "shared" : memref<128xf16, #ascend.ub>
   }
   ascend.blocks %blk = 1 to 2 {
-    // CHECK-NOT: address([[S]])
-    // CHECK: ascend.alloc "middle"
+    // CHECK-NOT: "middle" address([[S]])
     %0 = ascend.alloc "middle" : memref<128xf16, #ascend.ub>
   }
   ascend.blocks %blk = 2 to 3 {
