@@ -26,6 +26,7 @@ from graph_engine.dialects.ge.locations import node_location
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx import (
     activation,
+    attention,
     constant,
     convolution,
     elementwise,
@@ -38,6 +39,7 @@ from graph_engine.frontend_onnx import (
     padding,
     pooling,
     reduction,
+    recurrence,
     repetition,
     sampling,
     selection,
@@ -61,6 +63,8 @@ CONVERTERS: dict[str, Converter] = {
     **matmul.CONVERTERS,
     **linear_algebra.CONVERTERS,
     **normalization.CONVERTERS,
+    **attention.CONVERTERS,
+    **recurrence.CONVERTERS,
     **elementwise.CONVERTERS,
     **unary_math.CONVERTERS,
     **activation.CONVERTERS,

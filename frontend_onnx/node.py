@@ -139,6 +139,11 @@ class Node:
         return default
 
     # Results
+    def strings(self, name: str) -> list[str]:
+        """A string-list attribute, empty if it is not given."""
+        found = self._attributes.get(name)
+        return [] if found is None else [item.decode() for item in found.strings]
+
 
     def emit(self, op: GeOp) -> SSAValue:
         """Appends an operator, with the node's location, and gives its (first) result."""

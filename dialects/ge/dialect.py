@@ -16,6 +16,7 @@ from graph_engine.dialects.ge.matmul import MATMUL
 from graph_engine.dialects.ge.normalization import NORMALIZATION
 from graph_engine.dialects.ge.pooling import POOLING
 from graph_engine.dialects.ge.reduction import REDUCTION
+from graph_engine.dialects.ge.recurrence import RECURRENCE
 from graph_engine.dialects.ge.repetition import REPETITION
 from graph_engine.dialects.ge.sampling import SAMPLING
 from graph_engine.dialects.ge.selection import SELECTION
@@ -38,6 +39,7 @@ GE = Dialect(
         *REPETITION,
         *POOLING,
         *REDUCTION,
+        *RECURRENCE,
         *SHAPE,
         *INDEXING,
         *SELECTION,

@@ -48,6 +48,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "logic": ("compare", "select", "shift", "mod"),
         "repetition": ("expand", "tile"),
         "pooling": ("max_pool", "max_pool_indices", "avg_pool", "global_avg_pool", "global_max_pool"),
+        "recurrence": ("rnn", "gru", "lstm", "linear_attention"),
         "reduction": (
             *("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"),
             *("reduce_sum_square", "reduce_l2", "reduce_log_sum_exp"),
