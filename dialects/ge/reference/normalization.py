@@ -33,8 +33,9 @@ def lrn(x: Array, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: f
 def softmax(x: Array, *, axis: int = -1) -> Array:
     """exp(x - max) / sum of exp(x - max) along `axis`."""
     wide = widen(x)
-    y = np.exp(wide - wide.max(axis=axis, keepdims=True))
-    y /= y.sum(axis=axis, keepdims=True)
+    with np.errstate(invalid="ignore"):  # a row of -inf, all masked, is nan
+        y = np.exp(wide - wide.max(axis=axis, keepdims=True))
+        y /= y.sum(axis=axis, keepdims=True)
     return narrow(y, x.dtype)
 
 
