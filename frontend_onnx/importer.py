@@ -28,6 +28,7 @@ from graph_engine.frontend_onnx import (
     activation,
     attention,
     constant,
+    control_flow,
     convolution,
     elementwise,
     indexing,
@@ -38,8 +39,8 @@ from graph_engine.frontend_onnx import (
     normalization,
     padding,
     pooling,
-    reduction,
     recurrence,
+    reduction,
     repetition,
     sampling,
     selection,
@@ -50,9 +51,9 @@ from graph_engine.frontend_onnx.bindings import bound_inputs
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.folding import FOLDS
 from graph_engine.frontend_onnx.input_shapes import check_input_shapes
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, has_unknown
-from graph_engine.frontend_onnx.tensors import TensorReader
-from graph_engine.frontend_onnx.topology import node_names, order_nodes
+from graph_engine.frontend_onnx.node import Converter, Node, Reported, Unsupported, has_unknown
+from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader
+from graph_engine.frontend_onnx.topology import captures, node_names, order_nodes, reads
 from graph_engine.frontend_onnx.values import Values
 
 if TYPE_CHECKING:
@@ -62,9 +63,9 @@ CONVERTERS: dict[str, Converter] = {
     **convolution.CONVERTERS,
     **matmul.CONVERTERS,
     **linear_algebra.CONVERTERS,
-    **normalization.CONVERTERS,
     **attention.CONVERTERS,
     **recurrence.CONVERTERS,
+    **normalization.CONVERTERS,
     **elementwise.CONVERTERS,
     **unary_math.CONVERTERS,
     **activation.CONVERTERS,
@@ -78,6 +79,7 @@ CONVERTERS: dict[str, Converter] = {
     **indexing.CONVERTERS,
     **selection.CONVERTERS,
     **sampling.CONVERTERS,
+    **control_flow.CONVERTERS,
 }
 """One converter per ONNX operator; the operators of `constant` and `folding` come before these."""
 
@@ -133,7 +135,7 @@ def _opset(model: ModelProto) -> int:
     from onnx.defs import onnx_opset_version
 
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
-    version = max(versions, default=1)
+    version = max(versions, default=onnx_opset_version())  # of a model of custom operators alone, which are reported
     if not OLDEST_OPSET <= version <= onnx_opset_version():
         raise GraphEngineError(f"opset {version} is not supported; opsets {OLDEST_OPSET} to {onnx_opset_version()} are")
     return version
@@ -145,6 +147,12 @@ class _Problems:
 
     unsupported: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
     invalid: list[str] = field(default_factory=list[str])
+    inputs: list[str] = field(default_factory=list[str])
+
+    @property
+    def count(self) -> int:
+        """The number of problems."""
+        return len(self.inputs) + len(self.invalid) + sum(map(len, self.unsupported.values()))
 
     def add(self, op_type: str, reason: str, node: str) -> None:
         self.unsupported.setdefault((op_type, reason), []).append(node)
@@ -152,6 +160,8 @@ class _Problems:
     def check(self) -> None:
         """Raises GraphEngineError if there is any problem."""
         lines: list[str] = []
+        if self.inputs:
+            lines += [*self.inputs, "only tensors of numbers are supported"]
         if self.unsupported:
             count = sum(map(len, self.unsupported.values()))
             lines.append(f"{count} node{'s' if count > 1 else ''} of the model cannot be imported:")
@@ -193,15 +203,14 @@ class _Import:
         if graph.sparse_initializer:
             names = ", ".join(f"'{s.values.name}'" for s in graph.sparse_initializer)
             raise GraphEngineError(f"sparse initialisers are not supported: {names}")
-        constants = self.reader.read_all(graph.initializer) | bound_inputs(self.bindings, graph.input)
-        inputs = [value for value in graph.input if value.name not in constants]
+        constants = self.constants(graph) | bound_inputs(self.bindings, graph.input)
+        candidates = [value for value in graph.input if value.name not in constants]
+        inputs = self._usable(candidates)
         outputs = [value.name for value in graph.output]
-        block, arguments = self._arguments(inputs)
+        block, arguments = self._arguments(inputs, candidates)
 
-        names = node_names(graph.node)
-        available = [*constants, *(value.name for value in inputs)]
-        nodes = [(graph.node[i], names[i]) for i in order_nodes(graph.node, names, available, outputs)]
-        used = set(outputs).union(*(node.input for node, _ in nodes)) if nodes else set(outputs)
+        nodes = self._ordered(graph, [*constants, *self.poisoned, *(value.name for value in inputs)])
+        used = set(outputs).union(*(reads(node) for node, _ in nodes))
 
         values = Values(block, constants, used)
         for argument, value in zip(block.args, inputs, strict=True):
@@ -212,9 +221,45 @@ class _Import:
         self.problems.check()
         return _module(block, arguments, outputs, results)
 
-    def _arguments(self, inputs: Sequence[ValueInfoProto]) -> tuple[Block, list[DictionaryAttr]]:
-        """The entry block and the attributes of its arguments."""
-        declared = {value.name: _declared_dims(value) for value in inputs}
+    @staticmethod
+    def _ordered(graph: GraphProto, available: Sequence[str]) -> list[tuple[NodeProto, str]]:
+        """The live nodes and their names, each behind what it reads."""
+        names = node_names(graph.node)
+        outputs = [value.name for value in graph.output]
+        return [(graph.node[i], names[i]) for i in order_nodes(graph.node, names, available, outputs)]
+
+    def constants(self, graph: GraphProto) -> dict[str, ConstantTensor]:
+        """The initialisers of the graph or of a body."""
+        return self.reader.read_all(graph.initializer)
+
+    def convert(self, graph: GraphProto, values: Values) -> None:
+        """Converts the nodes of a body. Raises Reported if some of them cannot be."""
+        before = self.problems.count
+        own = [*(tensor.name for tensor in graph.initializer), *(value.name for value in graph.input)]
+        for proto, name in self._ordered(graph, own + captures(graph)):
+            self._convert(proto, name, values)
+        if self.problems.count > before:
+            raise Reported
+
+    def _usable(self, inputs: Sequence[ValueInfoProto]) -> list[ValueInfoProto]:
+        """The inputs that are tensors of numbers; the others are reported with everything else."""
+        usable: list[ValueInfoProto] = []
+        for value in inputs:
+            kind = value.type.WhichOneof("value")
+            if kind == "tensor_type" and element_of_onnx(value.type.tensor_type.elem_type) is not None:
+                usable.append(value)
+                continue
+            what = {"sequence_type": "is a sequence", "optional_type": "is optional", "map_type": "is a map"}
+            default = "holds strings" if kind == "tensor_type" else f"is a {kind or 'value without type'}"
+            self.problems.inputs.append(f"input '{value.name}' {what.get(kind or '', default)}")
+            self.poisoned.add(value.name)
+        return usable
+
+    def _arguments(
+        self, inputs: Sequence[ValueInfoProto], candidates: Sequence[ValueInfoProto]
+    ) -> tuple[Block, list[DictionaryAttr]]:
+        """The entry block and the attributes of its arguments; `candidates` are all inputs that can have a shape."""
+        declared = {value.name: _declared_dims(value) for value in candidates}
         check_input_shapes(
             self.input_shapes, {name: None if dims is None else [d for d, _ in dims] for name, dims in declared.items()}
         )
@@ -228,9 +273,8 @@ class _Import:
                 given = self.input_shapes[value.name]
                 dims = [(d, symbols[i] if symbols else "") for i, d in enumerate(given)]
             element = element_of_onnx(value.type.tensor_type.elem_type)
-            if not value.type.HasField("tensor_type") or element is None:
-                problems.append(f"input '{value.name}' has an unsupported type")
-            elif dims is None:
+            assert element is not None
+            if dims is None:
                 problems.append(f"input '{value.name}' is declared without a shape; give one")
             else:
                 types.append(tensor_type([d for d, _ in dims], element))
@@ -243,16 +287,17 @@ class _Import:
         return Block(arg_types=types), attributes
 
     def _convert(self, proto: NodeProto, name: str, values: Values) -> None:
-        if not self.poisoned.isdisjoint(proto.input):
+        if not self.poisoned.isdisjoint(reads(proto)):
             self.poisoned.update(proto.output)
             if not self._has_form(proto):
                 self.problems.add(_qualified(proto), "", name)
             return
-        node = Node(proto, name, self.opset, node_location(name, proto.op_type, [o for o in proto.output if o]), values)
+        location = node_location(name, proto.op_type, [o for o in proto.output if o])
+        node = Node(proto, name, self.opset, location, values, self)
         try:
             if self._known_now(node, values):
                 return
-            converter = CONVERTERS.get(proto.op_type) if proto.domain in ("", "ai.onnx") else None
+            converter = CONVERTERS.get(_qualified(proto))
             if converter is None:
                 raise Unsupported("its inputs are not constant" if self._has_form(proto) else "")
             made = converter(node)
@@ -262,6 +307,8 @@ class _Import:
             ):  # optional outputs may be missing on both sides
                 if output and result is not None:
                     values.bind(output, result)
+        except Reported:
+            self.poisoned.update(proto.output)
         except Unsupported as reason:
             self.problems.add(_qualified(proto), str(reason), name)
             self.poisoned.update(proto.output)
@@ -286,6 +333,8 @@ class _Import:
                 values.bind_folded(node.outputs[0], FOLDS[node.op_type](node, arrays))
             except (ValueError, IndexError, ZeroDivisionError) as error:
                 raise Unsupported(f"its constant inputs do not fit ({error})") from None
+        elif node.op_type == "If" and (condition := node.known(0)) is not None:
+            control_flow.inline_branch(node, bool(condition.item()))
         else:
             return self._folds(node, values)
         return True
@@ -294,11 +343,9 @@ class _Import:
     def _folds(node: Node, values: Values) -> bool:
         """Binds the results of any other node on small known integers, computed by the reference of what it becomes."""
         converter = CONVERTERS.get(node.op_type)
-        inputs = [name for name in node.inputs if name]
+        inputs = reads(node.proto)
         if converter is None or not inputs or not values.foldable(inputs):
             return False
-        if any(attribute.HasField("g") for attribute in node.proto.attribute):
-            return False  # a branch may read any tensor of the graph around it
         if any(has_unknown(array) for name in inputs if (array := values.known(name)) is not None):
             return False
         arrays = values.fold(lambda: converter(node))
@@ -311,9 +358,8 @@ class _Import:
 
     @staticmethod
     def _has_form(proto: NodeProto) -> bool:
-        if proto.domain not in ("", "ai.onnx"):
-            return False
-        return proto.op_type in CONVERTERS or proto.op_type in FOLDS or proto.op_type in _STATED
+        name = _qualified(proto)
+        return name in CONVERTERS or name in FOLDS or name in _STATED
 
     def _results(self, outputs: Sequence[str], values: Values) -> list[SSAValue]:
         results: list[SSAValue] = []

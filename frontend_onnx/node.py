@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -19,8 +19,9 @@ from graph_engine.dialects.ge.interning import element_name, shape_of_type
 
 if TYPE_CHECKING:
     import numpy as np
-    from onnx import AttributeProto, NodeProto, TensorProto
+    from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
+    from graph_engine.frontend_onnx.tensors import ConstantTensor
     from graph_engine.frontend_onnx.values import Values
 
 _T = TypeVar("_T")
@@ -32,10 +33,28 @@ class Unsupported(Exception):
     """`ge` has no form for this node; the message says which feature is at fault and which form would do."""
 
 
+class Bodies(Protocol):
+    """Converts the graphs in attributes of control flow."""
+
+    def constants(self, graph: GraphProto) -> dict[str, ConstantTensor]:
+        """The initialisers of a body."""
+        ...
+
+    def convert(self, graph: GraphProto, values: Values) -> None:
+        """Converts all nodes of a body into `values`. Raises Reported if some cannot be, which are reported then."""
+        ...
+
+
+class Reported(Exception):
+    """A node cannot be converted for reasons that are reported already."""
+
+
 class Node:
     """One node of the graph and the place where its operators go."""
 
-    def __init__(self, proto: NodeProto, name: str, opset: int, location: LocationAttr, values: Values) -> None:
+    def __init__(
+        self, proto: NodeProto, name: str, opset: int, location: LocationAttr, values: Values, bodies: Bodies
+    ) -> None:
         self.proto = proto
         self.name = name
         self.opset = opset
@@ -43,7 +62,8 @@ class Node:
         self.op_type = proto.op_type
         self.inputs: tuple[str, ...] = tuple(proto.input)
         self.outputs: tuple[str, ...] = tuple(proto.output)
-        self._values = values
+        self.bodies = bodies
+        self.values = self._values = values
         self._attributes: Mapping[str, AttributeProto] = {a.name: a for a in proto.attribute}
 
     # Operands
@@ -119,6 +139,11 @@ class Node:
         """A float-list attribute."""
         return list(self._attributes[name].floats)
 
+    def strings(self, name: str) -> list[str]:
+        """A string-list attribute, empty if it is not given."""
+        found = self._attributes.get(name)
+        return [] if found is None else [item.decode() for item in found.strings]
+
     def string(self, name: str, default: str | None = None) -> str:
         """A string attribute."""
         found = self._attributes.get(name)
@@ -128,6 +153,11 @@ class Node:
         """A tensor attribute."""
         found = self._attributes.get(name)
         return found.t if found is not None else self._default(name, None)
+
+    def graph(self, name: str) -> GraphProto:
+        """A graph attribute."""
+        found = self._attributes.get(name)
+        return found.g if found is not None else self._default(name, None)
 
     def attribute_names(self) -> list[str]:
         """The names of all stated attributes."""
@@ -139,11 +169,6 @@ class Node:
         return default
 
     # Results
-    def strings(self, name: str) -> list[str]:
-        """A string-list attribute, empty if it is not given."""
-        found = self._attributes.get(name)
-        return [] if found is None else [item.decode() for item in found.strings]
-
 
     def emit(self, op: GeOp) -> SSAValue:
         """Appends an operator, with the node's location, and gives its (first) result."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graph_engine.errors import GraphEngineError
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
+    from onnx import GraphProto, NodeProto
 
 
 def node_names(nodes: Iterable[NodeProto]) -> list[str]:
@@ -26,6 +26,27 @@ def node_names(nodes: Iterable[NodeProto]) -> list[str]:
         seen.add(unique)
         result.append(unique)
     return result
+
+
+def reads(node: NodeProto) -> list[str]:
+    """The tensors that a node reads, with those that the bodies of control flow take from outside them."""
+    found = [name for name in node.input if name]
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs) if attribute.type in _GRAPHS else ():
+            found += captures(graph)
+    return list(dict.fromkeys(found))
+
+
+_GRAPHS = frozenset({5, 10})
+"""AttributeProto.AttributeType of a graph and of a list of graphs."""
+
+
+def captures(graph: GraphProto) -> list[str]:
+    """The tensors that a body reads and does not make, take or state itself."""
+    own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    own.update(output for node in graph.node for output in node.output)
+    wanted = [name for node in graph.node for name in reads(node)] + [value.name for value in graph.output]
+    return [name for name in dict.fromkeys(wanted) if name not in own]
 
 
 def order_nodes(
@@ -64,7 +85,7 @@ def order_nodes(
         need(output, "a graph output")
     while pending:
         index = pending.pop()
-        found = (need(tensor, f"node '{names[index]}'") for tensor in nodes[index].input if tensor)
+        found = (need(tensor, f"node '{names[index]}'") for tensor in reads(nodes[index]))
         needs[index] = sorted({i for i in found if i is not None})
     if missing:
         lines = [f"'{tensor}', read by {', '.join(dict.fromkeys(users))}" for tensor, users in missing.items()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +36,17 @@ _INTEGER_TYPES = frozenset({2, 3, 4, 5, 6, 7, 9, 12, 13})
 
 
 class Values:
-    """Names to values; operators are appended to `block`."""
+    """Names to values; operators are appended to `block`. A body's names are looked up in `parent` where it lacks them."""
 
-    def __init__(self, block: Block, constants: dict[str, ConstantTensor], used: Container[str]) -> None:
+    def __init__(
+        self,
+        block: Block,
+        constants: dict[str, ConstantTensor],
+        used: Container[str],
+        parent: Values | None = None,
+    ) -> None:
         self.block = block
+        self.parent = parent
         self._constants = constants
         self._used = used
         self._graph: dict[str, SSAValue] = {}
@@ -49,6 +57,8 @@ class Values:
         """Values of the graph that follow from constants alone."""
         self._computed: dict[SSAValue, Array] = {}
         self._order: dict[Operation, int] = {}
+        self._apart = False
+        """Whether a node is being computed apart from the graph."""
 
     def bind(self, name: str, value: SSAValue) -> None:
         """The tensor `name` is this value of the graph."""
@@ -65,8 +75,25 @@ class Values:
         self._constants[tensor.name] = tensor
         self._locations[tensor.name] = location
 
+    def bind_as(self, name: str, source: Values, inner: str) -> None:
+        """The tensor `name` is what `source`, a body in place of a node, calls `inner`: known there, known here."""
+        home = source._home(inner)
+        if home is not None and inner in home._folded:
+            self.bind_folded(name, home._folded[inner])
+        elif home is not None and inner in home._constants and inner not in home._graph:
+            tensor = home._constants[inner]
+            self.bind_constant(replace(tensor, name=name), home._locations.get(inner, UNKNOWN_LOC))
+        else:
+            self.bind(name, source.operand(inner))
+
     def __contains__(self, name: str) -> bool:
-        return name in self._graph or name in self._folded or name in self._constants
+        return self._home(name) is not None
+
+    def _home(self, name: str) -> Values | None:
+        """Where `name` is bound: here or in the nearest parent."""
+        if name in self._graph or name in self._folded or name in self._constants:
+            return self
+        return None if self.parent is None else self.parent._home(name)
 
     def is_used(self, name: str) -> bool:
         """Whether a live node or a graph output reads `name`."""
@@ -82,20 +109,34 @@ class Values:
             if has_unknown(array):
                 raise Unsupported(f"'{name}' holds an unknown extent as data; give input shapes")
             value = self.constant(array, name)
-        else:
+        elif name in self._constants:
             value = self._place(self._constants[name])
+        else:
+            value = self._from_outside(name)
         self.bind(name, value)
         return value
 
+    def _from_outside(self, name: str) -> SSAValue:
+        """The value here of a tensor that a parent knows."""
+        array = self.known(name) if self._apart else None
+        if array is not None:
+            return self.constant(array, name)
+        if self.parent is None:
+            raise Unsupported(f"'{name}' is not known here")
+        return self.parent.operand(name)
+
     def known(self, name: str) -> Array | None:
         """The array behind a folded value or a constant, None if the tensor depends on an input of the graph."""
-        found = self._folded.get(name)
+        home = self._home(name)
+        if home is None:
+            return None
+        found = home._folded.get(name)
         if found is None:
-            found = self._loaded.get(name)
-        if found is None and name in self._constants:
-            found = self._loaded[name] = self._constants[name].load()
-        if found is None and (value := self._graph.get(name)) is not None:
-            found = self._value(value)
+            found = home._loaded.get(name)
+        if found is None and name in home._constants:
+            found = home._loaded[name] = home._constants[name].load()
+        if found is None and (value := home._graph.get(name)) is not None:
+            found = home._value(value)
         return found
 
     def _value(self, value: SSAValue) -> Array | None:
@@ -109,7 +150,13 @@ class Values:
         while pending:
             wanted = pending.pop()
             owner = wanted.owner
-            if wanted in self._computed or not isinstance(owner, Operation) or owner in needed:
+            if wanted in self._computed or owner in needed:
+                continue
+            if not isinstance(owner, Operation):
+                array = self._value_outside(wanted)
+                if array is None:
+                    return None
+                self._computed[wanted] = array
                 continue
             if any(prod(max(n, 1) for n in shape_of(result)) > MAX_COMPUTED for result in owner.results):
                 return None
@@ -123,26 +170,39 @@ class Values:
             self._computed.update(zip(op.results, arrays, strict=True))
         return self._computed[value]
 
+    def _value_outside(self, argument: SSAValue) -> Array | None:
+        """The value of what an argument of a body stands for."""
+        del argument
+        return None
+
+    def follows_from_constants(self, value: SSAValue) -> bool:
+        """Whether a value of the graph follows from constants alone."""
+        return value in self._rooted
+
     def foldable(self, names: Sequence[str]) -> bool:
         """Whether a node on these inputs is part of an integer chain: all known and small, and one folded or all integers."""
         folded = False
         integers = True
         for name in names:
-            if name in self._folded:
+            home = self._home(name)
+            if home is not None and name in home._folded:
                 folded = True
-            elif (tensor := self._constants.get(name)) is not None and tensor.elements <= MAX_ELEMENTS:
-                integers = integers and tensor.data_type in _INTEGER_TYPES
+            elif home is not None and name in home._constants and home._constants[name].elements <= MAX_ELEMENTS:
+                integers = integers and home._constants[name].data_type in _INTEGER_TYPES
             else:
                 return False
         return folded or integers
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor, without placing a constant."""
-        if name in self._folded:
-            return self._folded[name].shape
-        if name in self._constants and name not in self._graph:
-            return self._constants[name].shape
-        return shape_of(self._graph[name])
+        home = self._home(name)
+        if home is None:
+            raise Unsupported(f"'{name}' is not known here")
+        if name in home._folded:
+            return home._folded[name].shape
+        if name in home._constants and name not in home._graph:
+            return home._constants[name].shape
+        return shape_of(home._graph[name])
 
     def append(self, op: GeOp, location: LocationAttr) -> SSAValue:
         """Puts an operator at the end of the block; its first result."""
@@ -164,7 +224,8 @@ class Values:
         arrays = [self._computed.pop(result) for result in op.results]
         self._rooted.difference_update(op.results)
         types = [tensor_type(array.shape, element_of(result)) for array, result in zip(arrays, op.results, strict=True)]
-        sized = type(op).create(operands=op.operands, properties=op.properties, result_types=types)
+        bodies = [op.detach_region(region) for region in list(op.regions)]
+        sized = type(op).create(operands=op.operands, properties=op.properties, result_types=types, regions=bodies)
         sized.location = op.location
         self._order[sized] = self._order.pop(op)
         op.detach()
@@ -179,8 +240,8 @@ class Values:
 
         Nothing is left in the graph.
         """
-        block, graph = self.block, self._graph
-        self.block, self._graph = Block(), {}
+        block, graph, apart = self.block, self._graph, self._apart
+        self.block, self._graph, self._apart = Block(), {}, True
         try:
             made = convert()
             results = [made] if isinstance(made, SSAValue) else list(made)
@@ -188,7 +249,7 @@ class Values:
                 return None
             return [None if result is None else self._value(result) for result in results]
         finally:
-            self.block, self._graph = block, graph
+            self.block, self._graph, self._apart = block, graph, apart
 
     def constant(self, array: Array, name: str) -> SSAValue:
         """An array as a `ge.constant`."""
@@ -204,6 +265,68 @@ class Values:
             attribute = WeightAttr(WeightRef(tensor.name, str(numpy_dtype(element)), tensor.shape, tensor.load))
         op = ConstantOp(attribute, result_type=tensor_type(tensor.shape, element))
         return self.append(op, self._locations.get(tensor.name, UNKNOWN_LOC))
+
+
+class BodyValues(Values):
+    """The names in a body of control flow: what it takes from outside, constants too, becomes an argument of the body."""
+
+    def __init__(self, constants: dict[str, ConstantTensor], used: Container[str], parent: Values) -> None:
+        super().__init__(Block(), constants, used, parent)
+        self._outside = parent
+        self.captured: dict[SSAValue, SSAValue] = {}
+        """Values outside to the arguments that stand for them."""
+        self._stands_for: dict[SSAValue, SSAValue] = {}
+
+    def _from_outside(self, name: str) -> SSAValue:
+        value = super()._from_outside(name)
+        return value if self._apart else self._capture(value)
+
+    def constant(self, array: Array, name: str) -> SSAValue:
+        """An array as an argument of the body; the constant stands outside."""
+        return super().constant(array, name) if self._apart else self._capture(self._outside.constant(array, name))
+
+    def _place(self, tensor: ConstantTensor) -> SSAValue:
+        return super()._place(tensor) if self._apart else self._capture(self._outside._place(tensor))
+
+    def _capture(self, value: SSAValue) -> SSAValue:
+        if value not in self.captured:
+            argument = self.block.insert_arg(value.type, len(self.block.args))
+            argument.name_hint = value.name_hint
+            self.captured[value] = argument
+            self._stands_for[argument] = value
+            if self._outside.follows_from_constants(value):
+                self._rooted.add(argument)
+        return self.captured[value]
+
+    def _value_outside(self, argument: SSAValue) -> Array | None:
+        value = self._stands_for.get(argument)
+        return None if value is None else self._outside._value(value)
+
+
+class BranchValues(Values):
+    """The names in a body that is converted in the node's place."""
+
+    def __init__(self, constants: dict[str, ConstantTensor], used: Container[str], parent: Values) -> None:
+        super().__init__(parent.block, constants, used, parent)
+        self._outside = parent
+
+    def append_all(self, op: GeOp, location: LocationAttr) -> Sequence[SSAValue]:
+        """Puts an operator at the end of the surrounding block."""
+        return super().append_all(op, location) if self._apart else self._outside.append_all(op, location)
+
+    def constant(self, array: Array, name: str) -> SSAValue:
+        """An array as a constant, where the surrounding body wants its constants."""
+        return super().constant(array, name) if self._apart else self._outside.constant(array, name)
+
+    def _place(self, tensor: ConstantTensor) -> SSAValue:
+        return super()._place(tensor) if self._apart else self._outside._place(tensor)
+
+    def _value(self, value: SSAValue) -> Array | None:
+        return super()._value(value) if self._apart else self._outside._value(value)
+
+    def follows_from_constants(self, value: SSAValue) -> bool:
+        """Whether a value of the surrounding block follows from constants alone."""
+        return self._outside.follows_from_constants(value)
 
 
 _INVALID = re.compile(r"[^A-Za-z0-9_.]+")

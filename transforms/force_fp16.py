@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.control_flow import RegionOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import GeOp, Tensor, element_of
 from graph_engine.dialects.ge.elementwise import CastOp
@@ -112,8 +113,8 @@ def is_border(op: Operation) -> bool:
 
 
 def needs_halving(op: Operation) -> bool:
-    """Whether `op` touches fp32 other than by a bias or a border cast."""
-    if isinstance(op, ConstantOp) or not isinstance(op, GeOp | FusedOp) or is_border(op):
+    """Whether `op` touches fp32 other than by a bias or a border cast; control flow runs on the host, as it is."""
+    if isinstance(op, ConstantOp | RegionOp) or not isinstance(op, GeOp | FusedOp) or is_border(op):
         return False
     if any(element_of(result) == f32 for result in op.results):
         return True

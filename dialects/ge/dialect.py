@@ -6,6 +6,7 @@ from xdsl.ir import Dialect
 
 from graph_engine.dialects.ge.activation import ACTIVATION
 from graph_engine.dialects.ge.constant import CONSTANT
+from graph_engine.dialects.ge.control_flow import CONTROL_FLOW
 from graph_engine.dialects.ge.convolution import CONVOLUTION
 from graph_engine.dialects.ge.elementwise import ELEMENTWISE
 from graph_engine.dialects.ge.fused import FUSED
@@ -15,8 +16,8 @@ from graph_engine.dialects.ge.logic import LOGIC
 from graph_engine.dialects.ge.matmul import MATMUL
 from graph_engine.dialects.ge.normalization import NORMALIZATION
 from graph_engine.dialects.ge.pooling import POOLING
-from graph_engine.dialects.ge.reduction import REDUCTION
 from graph_engine.dialects.ge.recurrence import RECURRENCE
+from graph_engine.dialects.ge.reduction import REDUCTION
 from graph_engine.dialects.ge.repetition import REPETITION
 from graph_engine.dialects.ge.sampling import SAMPLING
 from graph_engine.dialects.ge.selection import SELECTION
@@ -38,13 +39,14 @@ GE = Dialect(
         *LOGIC,
         *REPETITION,
         *POOLING,
-        *REDUCTION,
         *RECURRENCE,
+        *REDUCTION,
         *SHAPE,
         *INDEXING,
         *SELECTION,
         *SAMPLING,
         *FUSED,
+        *CONTROL_FLOW,
     ],
     [WeightAttr, FoldAttr],
 )

@@ -34,15 +34,21 @@ from graph_engine.dialects.ge.core import (
 from graph_engine.dialects.ge.interning import string_attr
 
 
+def _control_flow() -> Sequence[type[Operation]]:
+    from graph_engine.dialects.ge.control_flow import CONTROL_FLOW
+
+    return CONTROL_FLOW
+
+
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """Ends a `ge.fused` region; its operands are the results."""
+    """Ends the body of a `ge.fused` or of control flow; its operands are the results."""
 
     name = "ge.yield"
 
     values = var_operand_def(TENSOR)
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp), Pure()))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp, *_control_flow()), Pure()))
 
     def __init__(self, *values: SSAValue | Operation):
         Operation.__init__(self, operands=[SSAValue.get(v) for v in values])

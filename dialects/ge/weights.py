@@ -190,6 +190,9 @@ def _plain_attr(value: Any) -> Attribute:
             return ints_attr(cast(Sequence[int], value))
         case list() | tuple():
             return ArrayAttr([_plain_attr(item) for item in cast(Sequence[Any], value)])
+        case dict():
+            items = cast(dict[str, Any], value).items()
+            return DictionaryAttr({key: _plain_attr(item) for key, item in items})
         case _:
             raise TypeError(f"{value!r} cannot be the attribute of a recipe")
 

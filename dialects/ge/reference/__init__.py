@@ -60,10 +60,12 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
             *("one_hot", "reverse_sequence"),
         ),
         "selection": ("top_k", "unique", "non_zero", "compress", "non_max_suppression"),
+        "control_flow": ("loop", "scan"),
         "sampling": ("resize", "grid_sample", "roi_align", "max_roi_pool", "col2im"),
     }.items()
     for name in names
 } | {
+    "ge.if": ("control_flow", "if_"),
     "ge.not": ("unary_math", "invert"),
     "ge.and": ("logic", "bitwise_and"),
     "ge.or": ("logic", "bitwise_or"),
