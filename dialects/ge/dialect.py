@@ -16,6 +16,7 @@ from graph_engine.dialects.ge.logic import LOGIC
 from graph_engine.dialects.ge.matmul import MATMUL
 from graph_engine.dialects.ge.normalization import NORMALIZATION
 from graph_engine.dialects.ge.pooling import POOLING
+from graph_engine.dialects.ge.quantization import QUANTIZATION
 from graph_engine.dialects.ge.recurrence import RECURRENCE
 from graph_engine.dialects.ge.reduction import REDUCTION
 from graph_engine.dialects.ge.repetition import REPETITION
@@ -39,6 +40,7 @@ GE = Dialect(
         *LOGIC,
         *REPETITION,
         *POOLING,
+        *QUANTIZATION,
         *RECURRENCE,
         *REDUCTION,
         *SHAPE,

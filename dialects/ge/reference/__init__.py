@@ -48,6 +48,9 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "logic": ("compare", "select", "shift", "mod"),
         "repetition": ("expand", "tile"),
         "pooling": ("max_pool", "max_pool_indices", "avg_pool", "global_avg_pool", "global_max_pool"),
+        "quantization": (
+            *("quantize", "dequantize", "requantize", "dynamic_quantize", "matmul_integer", "conv2d_integer"),
+        ),
         "recurrence": ("rnn", "gru", "lstm", "linear_attention"),
         "reduction": (
             *("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"),
