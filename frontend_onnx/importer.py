@@ -46,6 +46,7 @@ from graph_engine.frontend_onnx import (
     sampling,
     selection,
     shape,
+    signal,
     unary_math,
 )
 from graph_engine.frontend_onnx.bindings import bound_inputs
@@ -81,6 +82,7 @@ CONVERTERS: dict[str, Converter] = {
     **indexing.CONVERTERS,
     **selection.CONVERTERS,
     **sampling.CONVERTERS,
+    **signal.CONVERTERS,
     **control_flow.CONVERTERS,
 }
 """One converter per ONNX operator; the operators of `constant` and `folding` come before these."""

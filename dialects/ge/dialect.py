@@ -23,6 +23,7 @@ from graph_engine.dialects.ge.repetition import REPETITION
 from graph_engine.dialects.ge.sampling import SAMPLING
 from graph_engine.dialects.ge.selection import SELECTION
 from graph_engine.dialects.ge.shape import SHAPE
+from graph_engine.dialects.ge.signal import SIGNAL
 from graph_engine.dialects.ge.unary_math import UNARY_MATH
 from graph_engine.dialects.ge.weights import FoldAttr, WeightAttr
 
@@ -47,6 +48,7 @@ GE = Dialect(
         *INDEXING,
         *SELECTION,
         *SAMPLING,
+        *SIGNAL,
         *FUSED,
         *CONTROL_FLOW,
     ],

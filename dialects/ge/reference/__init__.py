@@ -58,6 +58,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
             *("arg_max", "arg_min", "cum_sum", "cum_prod"),
         ),
         "shape": ("reshape", "transpose", "concat", "pad", "slice", "trilu", "bitcast"),
+        "signal": ("dft",),
         "indexing": (
             *("gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "tensor_scatter"),
             *("one_hot", "reverse_sequence"),
