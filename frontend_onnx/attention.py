@@ -24,9 +24,11 @@ from graph_engine.dialects.ge.recurrence import LinearAttentionOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.frontend_onnx.activation import number
+from graph_engine.frontend_onnx.control_flow import used_in
 from graph_engine.frontend_onnx.convolve import convolve
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.values import BranchValues
 from graph_engine.frontend_onnx.windows import reshape
 
 if TYPE_CHECKING:
@@ -127,19 +129,7 @@ def attend(
     softmax_type: str = "",
 ) -> tuple[SSAValue, Scores]:
     """softmax(softcap(scale * q kT) + bias) v, computed in `softmax_type` from the scores to the probabilities."""
-    batch, heads, queries, width = shape_of(q)
-    kv_heads, keys = shape_of(k)[1:3]
-    if kv_heads < 1 or heads % kv_heads:
-        raise Unsupported(f"{heads} query heads are no multiple of {kv_heads} heads of keys")
-    grouped = heads != kv_heads
-    rows = queries if not grouped else static_dim(queries, "the number of queries") * (heads // kv_heads)
-    if scale != 1.0:
-        q = node.emit(MulOp(q, number(node, scale, q)))
-    if grouped:
-        q = reshape(node, q, (batch, kv_heads, rows, width))
-    scores = node.emit(MatmulOp(q, k, transpose_b=True))
-    if grouped:
-        scores = reshape(node, scores, (batch, heads, queries, keys))
+    scores = _products(node, q, k, scale)
     if softcap:
         capped = node.emit(TanhOp(node.emit(MulOp(scores, number(node, 1 / softcap, scores)))))
         scores = node.emit(MulOp(capped, number(node, softcap, scores)))
@@ -158,11 +148,33 @@ def attend(
         probabilities = node.emit(CastOp(probabilities, original))
     if kept is not None:
         probabilities = node.emit(MulOp(probabilities, kept))
-    weights = reshape(node, probabilities, (batch, kv_heads, rows, keys)) if grouped else probabilities
-    y = node.emit(MatmulOp(weights, v))
-    if grouped:
-        y = reshape(node, y, (batch, heads, queries, shape_of(v)[3]))
-    return y, Scores(product, biased, probabilities)
+    return _weighted(node, probabilities, v), Scores(product, biased, probabilities)
+
+
+def _products(node: Node, q: SSAValue, k: SSAValue, scale: float) -> SSAValue:
+    """scale * q kT, [batch, query heads, queries, keys]."""
+    batch, heads, queries, width = shape_of(q)
+    kv_heads, keys = shape_of(k)[1:3]
+    if kv_heads < 1 or heads % kv_heads:
+        raise Unsupported(f"{heads} query heads are no multiple of {kv_heads} heads of keys")
+    if scale != 1.0:
+        q = node.emit(MulOp(q, number(node, scale, q)))
+    if heads == kv_heads:
+        return node.emit(MatmulOp(q, k, transpose_b=True))
+    rows = static_dim(queries, "the number of queries") * (heads // kv_heads)
+    scores = node.emit(MatmulOp(reshape(node, q, (batch, kv_heads, rows, width)), k, transpose_b=True))
+    return reshape(node, scores, (batch, heads, queries, keys))
+
+
+def _weighted(node: Node, probabilities: SSAValue, v: SSAValue) -> SSAValue:
+    """The sums of values, weighted by probabilities, [batch, query heads, queries, features]."""
+    batch, heads, queries, keys = shape_of(probabilities)
+    kv_heads, width = shape_of(v)[1], shape_of(v)[3]
+    if heads == kv_heads:
+        return node.emit(MatmulOp(probabilities, v))
+    rows = static_dim(queries, "the number of queries") * (heads // kv_heads)
+    y = node.emit(MatmulOp(reshape(node, probabilities, (batch, kv_heads, rows, keys)), v))
+    return reshape(node, y, (batch, heads, queries, width))
 
 
 def _without_empty_rows(node: Node, scores: SSAValue, bias: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -202,6 +214,31 @@ def attention(node: Node) -> list[SSAValue | None]:
     stages = {0: scores.product, 1: scores.product, 2: scores.biased, 3: scores.probabilities}
     stage = stages.get(node.int("qk_matmul_output_mode", 0))
     return [join_heads(node, y) if packed else y, k, v, stage]
+
+
+def flex_attention(node: Node) -> SSAValue:
+    """The same with its two bodies in place, on scores and on probabilities."""
+    q, k, v = (node.operand(i) for i in range(3))
+    scores = _products(node, q, k, node.float("scale", float(shape_of(q)[3]) ** -0.5))
+    precision = _softmax_type(node) or ("f64" if dtype_of(q) == "f64" else "f32")
+    if dtype_of(scores) != precision:
+        scores = node.emit(CastOp(scores, precision))
+    scores = _modified(node, "score_mod", scores)
+    probabilities = _modified(node, "prob_mod", node.emit(SoftmaxOp(scores)))
+    if dtype_of(probabilities) != dtype_of(v):
+        probabilities = node.emit(CastOp(probabilities, dtype_of(v)))
+    return _weighted(node, probabilities, v)
+
+
+def _modified(node: Node, body: str, value: SSAValue) -> SSAValue:
+    """What a body of one input and one output makes of a tensor, in the node's place."""
+    if not node.has_attribute(body):
+        return value
+    graph = node.graph(body)
+    inner = BranchValues(node.bodies.constants(graph), used_in(graph), node.values)
+    inner.bind(graph.input[0].name, value)
+    node.bodies.convert(graph, inner)
+    return inner.operand(graph.output[0].name)
 
 
 def _softmax_type(node: Node) -> str:
@@ -354,6 +391,7 @@ def linear_attention(node: Node) -> list[SSAValue | None]:
 CONVERTERS: dict[str, Converter] = {
     "Attention": attention,
     "RotaryEmbedding": rotary_embedding,
+    "ai.onnx.preview:FlexAttention": flex_attention,
     "LinearAttention": linear_attention,
     "CausalConvWithState": causal_conv_with_state,
 }
