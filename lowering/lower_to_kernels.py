@@ -22,6 +22,7 @@ from graph_engine.dialects.ascend.task import CallOp
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor, Trait
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
@@ -145,6 +146,20 @@ def inline(op: FusedOp) -> list[Operation]:
     return parts
 
 
+def plain_constant(op: ConstantOp, ty: Tensor) -> ConstantOp:
+    """The constant before it was packed: no task ever unpacks a weight."""
+    value = op.value
+    if isinstance(value, FoldAttr) and value.op.data == "layout.transdata":
+        (source,) = value.operands
+        if attribute_type(source) == ty:
+            value = source
+    if attribute_type(value) != ty:
+        value = fold_attr("layout.transdata", [value], {}, ty)
+    plain = ConstantOp(value, result_type=ty)
+    plain.location = op.location
+    return plain
+
+
 def on_plain_tensors(op: Operation) -> list[Operation]:
     """Gives `op` ND operands and results, with conversions around it; returns these."""
     block = op.parent_block()
@@ -154,10 +169,14 @@ def on_plain_tensors(op: Operation) -> list[Operation]:
     for i, value in enumerate(op.operands):
         if not is_plain(value.type):
             if value not in unpacked:
-                unpack = TransDataOp(value, with_encoding(cast(Tensor, value.type), None))
+                ty = with_encoding(cast(Tensor, value.type), None)
+                if isinstance(value.owner, ConstantOp):
+                    unpack = plain_constant(value.owner, ty)
+                else:
+                    unpack = TransDataOp(value, ty)
+                    conversions.append(unpack)
                 block.insert_op_before(unpack, op)
-                unpacked[value] = unpack.y
-                conversions.append(unpack)
+                unpacked[value] = unpack.results[0]
             op.operands[i] = unpacked[value]
     plain = [with_encoding(cast(Tensor, r.type), None) for r in op.results]
     fresh = type(op).create(
