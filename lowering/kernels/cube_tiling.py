@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 FRACTAL = 512
 """Bytes of a 16 x 16 fp16 fractal; an accumulator fractal has twice that."""
 
+NEARLY_EQUAL = 1.15
+"""Bounds within this factor count as equal: they leave out more than that (start-up, flags, short bursts)."""
+
 
 @dataclass(frozen=True)
 class ConvTiling:
     """`rows` output rows a band; `m_cores` x `n_cores` cores; `n_share` units of N a core (the last may have
     fewer); tiles of `mt` position blocks, `nt` channel blocks, `kt` K blocks; epilogue chunks of `nc` channel
-    blocks; `resident`: all weights of the core stay in L1."""
+    blocks; `resident`: all weights of the core stay in L1. `cycles` is the bound of one core, `steps` counts its
+    matrix steps and epilogue chunks."""
 
     rows: int
     m_cores: int
@@ -39,6 +43,7 @@ class ConvTiling:
     nc: int
     resident: bool
     cycles: float
+    steps: int
 
     def n_groups(self) -> list[tuple[int, int, int]]:
         """(first, last + 1, units) of neighbouring N shares of one size."""
@@ -86,7 +91,7 @@ def cube_tile(soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: in
 @lru_cache(maxsize=4096)
 def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTiling:
     """The best tiling found. Raises `NoKernel` where not even the smallest fits."""
-    best: ConvTiling | None = None
+    found: list[ConvTiling] = []
     units = shape.groups if shape.groups > 1 else shape.n1
     for n_cores in range(1, min(units, soc.cores.aic) + 1):
         n_share = -(-units // n_cores)
@@ -97,12 +102,14 @@ def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTi
             n = shape.n1 if shape.groups > 1 else n_share
             for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1)}, reverse=True):
                 for resident in (True, False):
-                    found = _candidate(shape, epilogue, soc, rows, wanted, n_cores, units, n_share, nt, resident)
-                    if found is not None and (best is None or found.cycles < best.cycles):
-                        best = found
-    if best is None:
+                    tiling = _candidate(shape, epilogue, soc, rows, wanted, n_cores, units, n_share, nt, resident)
+                    if tiling is not None:
+                        found.append(tiling)
+    if not found:
         raise NoKernel("one row of the input and one tile of the weights do not fit L1")
-    return best
+    # Among nearly equal ones the tiling with the fewest steps: larger tiles reuse L0 more and issue less.
+    close = min(tiling.cycles for tiling in found) * NEARLY_EQUAL
+    return min((t for t in found if t.cycles <= close), key=lambda t: (t.steps, t.cycles))
 
 
 def _row_choices(shape: ConvShape, cores: int) -> list[int]:
@@ -160,5 +167,8 @@ def _candidate(
     )
     mte3 = y_bytes / ddr_rate
     fill = (x_bytes / ddr_rate if not many_bands else 0.0) + m1 * 16.0
+    issued = steps + loads * n_tiles * m_tiles * -(-nt // tile.nc)
     cycles = max(cube, mte1, vec, mte3, mte2 + 0.5 * mte3) + fill
-    return ConvTiling(rows, m_cores, n_cores, units, n_share, tile.mt, tile.nt, tile.kt, tile.nc, resident, cycles)
+    return ConvTiling(
+        rows, m_cores, n_cores, units, n_share, tile.mt, tile.nt, tile.kt, tile.nc, resident, cycles, issued
+    )
