@@ -21,14 +21,15 @@ from graph_engine.target_ascend.soc.soc import Soc, load_soc
 SOC = load_soc("Ascend310P3")
 
 
-def compile_kernel(kernel: KernelOp, soc: Soc = SOC) -> Kernel:
-    """All passes of the kernels phase, then the data model."""
+def compile_kernel(kernel: KernelOp, soc: Soc = SOC, *, events: int | None = None, doubled: bool = True) -> Kernel:
+    """All passes of the kernels phase, then the data model; `events` event numbers a pair of pipes."""
     kernel.verify()
-    double_buffer(kernel, soc)
+    if doubled:
+        double_buffer(kernel, soc)
     plan_onchip_buffers(kernel, soc)
     for region in list(kernel.body.block.ops):
         assert isinstance(region, BlocksOp)
-        insert_sync(region, soc.sync.event_ids)
+        insert_sync(region, soc.sync.event_ids if events is None else events)
     kernel.verify()
     return encode_kernel(kernel)
 
