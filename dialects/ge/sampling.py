@@ -1,6 +1,7 @@
 """Images sampled at other places: resizing, grids, regions of interest, columns put back into images.
 
-Coordinates are computed in fp64, samples combined in fp32 (fp64 for f64), results rounded once.
+Coordinates are computed in fp64 (those of a nearest resize in fp32, as elsewhere), samples combined in fp32 (fp64 for
+f64), results rounded once.
 """
 
 from __future__ import annotations

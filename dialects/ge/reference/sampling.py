@@ -1,4 +1,7 @@
-"""Images sampled at other places; coordinates in fp64, samples combined in fp32 or wider, rounded once."""
+"""Images sampled at other places.
+
+Coordinates in fp64 (of nearest neighbours in fp32), samples combined in fp32 or wider, results rounded once.
+"""
 
 from __future__ import annotations
 
@@ -38,24 +41,25 @@ def _cubic(a: float) -> Callable[[Array], Array]:
     return weight
 
 
-def _coordinates(kind: str, extent: int, size: int, scale: float, roi: tuple[float, float]) -> Array:
-    """Where the elements of a resized axis lie on the axis of x."""
-    places = np.arange(size, dtype=np.float64)
-    length = scale * extent
+def _coordinates(kind: str, extent: int, size: int, scale: Any, roi: tuple[float, float], dtype: Any) -> Array:
+    """Where the elements of a resized axis lie on the axis of x, computed in `dtype`."""
+    places = np.arange(size, dtype=dtype)
+    scale = dtype(scale)
+    length = scale * dtype(extent)
     match kind:
         case "align_corners":
             return places * 0 if length == 1 else places * (extent - 1) / (length - 1)
         case "asymmetric":
             return places / scale
         case "tf_crop_and_resize":
-            start, end = roi
+            start, end = map(dtype, roi)
             if length == 1:
                 return places * 0 + (start + end) * (extent - 1) / 2
             return start * (extent - 1) + places * (end - start) * (extent - 1) / (length - 1)
         case "pytorch_half_pixel" if length == 1:
-            return places * 0 - 0.5
+            return places * 0
         case "half_pixel_symmetric":
-            return extent / 2 * (1 - size / length) + (places + 0.5) / scale - 0.5
+            return dtype(extent / 2) * (1 - dtype(size) / length) + (places + 0.5) / scale - 0.5
         case _:
             return (places + 0.5) / scale - 0.5
 
@@ -92,7 +96,8 @@ def resize(
     filter_, support = (_triangle, 1) if mode == "linear" else (_cubic(cubic_a), 2)
     for i, (axis, extent, size, scale) in enumerate(zip(axes, extents, targets, factors, strict=True)):
         part = (roi[i], roi[i + len(axes)]) if roi else (0.0, 1.0)
-        place = _coordinates(coordinates, extent, size, scale, part)
+        # A nearest neighbour flips at the last bit: fp32 is what exporters and onnxruntime computed it in.
+        place = _coordinates(coordinates, extent, size, scale, part, np.float32 if mode == "nearest" else np.float64)
         if coordinates == "tf_crop_and_resize":
             shape = [-1 if j == axis % x.ndim else 1 for j in range(x.ndim)]
             outside = outside | ((place < 0) | (place > extent - 1)).reshape(shape)

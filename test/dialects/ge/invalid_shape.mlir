@@ -102,3 +102,19 @@ func.func @f(%x: tensor<2x3x4xf32>) {
   %y = ge.slice %x {starts = [0], ends = [1], axes = [0], steps = [1]} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{x must be matrices, got 4}}
+  %y = ge.trilu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{f32 and i64 differ in width}}
+  %y = ge.bitcast %x : (tensor<4xf32>) -> tensor<4xi64>
+  return
+}

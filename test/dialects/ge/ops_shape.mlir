@@ -1,6 +1,6 @@
 // RUN: ge-opt %s --print-op-generic | ge-opt --no-locations | FileCheck %s
 
-// Reshape, transpose, concat, pad, slice.
+// Reshape, transpose, concat, pad, slice, triangles, bit casts.
 
 // CHECK-LABEL: func.func @reshape
 func.func @reshape(%x: tensor<2x3x4xf32>, %d: tensor<?x3x4xf32>, %s: tensor<f32>) {
@@ -46,5 +46,21 @@ func.func @pad(%x: tensor<2x?xf32>) {
 func.func @slice(%x: tensor<9x8x?xf32>) {
   // CHECK: %a = ge.slice %x {starts = [1, -1], ends = [7, -9223372036854775808], axes = [0, 1], steps = [2, -1]} : (tensor<9x8x?xf32>) -> tensor<3x8x?xf32>
   %a = ge.slice %x {starts = [1, -1], ends = [7, -9223372036854775808], axes = [0, 1], steps = [2, -1]} : (tensor<9x8x?xf32>) -> tensor<3x8x?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @trilu
+func.func @trilu(%x: tensor<2x4x?xf32>, %k: tensor<1xi64>) {
+  // CHECK: %a = ge.trilu %x {upper = false, k = -1} : (tensor<2x4x?xf32>) -> tensor<2x4x?xf32>
+  %a = ge.trilu %x {upper = false, k = -1} : (tensor<2x4x?xf32>) -> tensor<2x4x?xf32>
+  // CHECK: %b = ge.trilu %x, %k : (tensor<2x4x?xf32>, tensor<1xi64>) -> tensor<2x4x?xf32>
+  %b = ge.trilu %x, %k : (tensor<2x4x?xf32>, tensor<1xi64>) -> tensor<2x4x?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @bitcast
+func.func @bitcast(%x: tensor<2x?xf32>) {
+  // CHECK: %a = ge.bitcast %x : (tensor<2x?xf32>) -> tensor<2x?xi32>
+  %a = ge.bitcast %x : (tensor<2x?xf32>) -> tensor<2x?xi32>
   return
 }
