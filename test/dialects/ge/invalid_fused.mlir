@@ -61,6 +61,6 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'ge.yield' expects parent op 'ge.fused'}}
+  // expected-error@+1 {{'ge.yield' expects parent op to be one of 'ge.fused', 'ge.if', 'ge.loop', 'ge.scan'}}
   ge.yield %x : tensor<4xf32>
 }

@@ -104,10 +104,19 @@ def test_json_has_the_documented_keys():
     assert data["memory"] == {"workspace_bytes": 3 << 20, "lower_bound_bytes": 2 << 20, "weight_bytes": 3}
     assert "assumed" in data["validity"]
     for task in data["tasks"]:
-        assert (
-            list(task)
-            == ["name", "type", "core_type", "start_us", "duration_us", "block_dim", "stream", "source_nodes", "bytes_read", "bytes_written", "engine_us"]
-        )
+        assert list(task) == [
+            "name",
+            "type",
+            "core_type",
+            "start_us",
+            "duration_us",
+            "block_dim",
+            "stream",
+            "source_nodes",
+            "bytes_read",
+            "bytes_written",
+            "engine_us",
+        ]
     first = data["tasks"][0]
     assert first["source_nodes"] == ["conv/[1]", "<r>"]
     assert set(first["engine_us"]) == {"S", "V", "M", "MTE2", "MTE3"}
