@@ -70,12 +70,16 @@ def run_operator(op: Operation, inputs: Sequence[Array], *, in_place: int | None
 
     `in_place`: number of the kernel argument that the result overwrites.
     """
+    return unpack(run_stored(op, inputs, in_place=in_place), tensor(op.results[0]))
+
+
+def run_stored(op: Operation, inputs: Sequence[Array], *, in_place: int | None = None) -> Array:
+    """The same as it lies in memory, padding included."""
     choice, kernel = kernel_of(op)
     stored = {v: pack(array, tensor(v)) for v, array in zip(op.operands, inputs, strict=True)}
     arrays = [materialize(v.value, v.type) if isinstance(v, ConstantArgument) else stored[v] for v in choice.inputs]
     result = tensor(op.results[0])
-    got = launch(kernel, arrays, physical_shape(result), numpy_type(result), in_place)
-    return unpack(got, result)
+    return launch(kernel, arrays, physical_shape(result), numpy_type(result), in_place)
 
 
 def numpy_type(ty: Tensor) -> np.dtype[Any]:

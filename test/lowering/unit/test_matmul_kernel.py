@@ -1,0 +1,117 @@
+"""Matrix products of any size on the chip, in checking mode, against numpy in fp64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from harness.checked_operators import assert_close, encode, fused, run_stored, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph_engine.dialects.ge import elementwise as ge
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.dialects.layout import fractal_nz, fractal_z, fractal_z_kn, unpack
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.selection.choice import tensor
+from graph_engine.lowering.selection.table import select
+
+MATRIX = fractal_nz()
+EPILOGUES: dict[str, tuple[bool, Any, Any]] = {
+    # name: (with a side operand of the result's shape, operators behind the product, their meaning)
+    "plain": (False, lambda y: [], lambda y: y),
+    "relu": (False, lambda y: [ge.ReluOp(y)], lambda y: np.maximum(y, 0)),
+    "add": (True, lambda y, s: [ge.AddOp(s, y)], lambda y, s: y + s),
+    "add relu": (True, lambda y, s: [t := ge.AddOp(y, s), ge.ReluOp(t)], lambda y, s: np.maximum(y + s, 0)),
+    "wide": (False, lambda y: [ge.CastOp(y, "f32")], lambda y: y),
+}
+
+
+def check(
+    batch: tuple[int, ...], m: int, k: int, n: int, *, bias: bool = False, transposed: bool = False, epilogue: str = "plain"
+) -> None:  # fmt: skip
+    """Runs one product and compares all of its result."""
+    rng = np.random.default_rng(23)
+    a = rng.standard_normal((*batch, m, k)).astype(np.float16)
+    b = (rng.standard_normal((n, k) if transposed else (k, n)) / np.sqrt(k)).astype(np.float16)
+    wide = b.T.astype(float) if transposed else b.astype(float)
+    sums, magnitudes = a.astype(float) @ wide, abs(a.astype(float)) @ abs(wide)
+    operands = [value(a.shape, "f16", MATRIX), value(b.shape, "f16", fractal_z() if transposed else fractal_z_kn())]
+    arrays = [a, b]
+    if bias:
+        vector = rng.standard_normal(n).astype(np.float16)
+        sums += vector.astype(float)
+        operands.append(ConstantOp(constant_attr(vector, "bias")).results[0])
+        arrays.append(vector)
+    with_side, operators, meaning = EPILOGUES[epilogue]
+    sides: list[Any] = []
+    if with_side:
+        side = rng.standard_normal(sums.shape).astype(np.float16)
+        operands.append(value(side.shape, "f16", MATRIX))
+        arrays.append(side)
+        sides.append(side.astype(float))
+
+    def body(*values: Any) -> Any:
+        inputs = values[: len(values) - len(sides)]
+        product = MatmulOp(*inputs, transpose_b=transposed)
+        encode(product, MATRIX)
+        return [product, *operators(product.results[0], *values[len(inputs) :])]
+
+    op = fused(operands, body, "ge.matmul", MATRIX) if epilogue != "plain" else body(*operands)[0]
+    got = unpack(run_stored(op, arrays), tensor(op.results[0]))
+    # One rounding of the sum to fp16, one of the result; fp32 sums err by at most 2^-24 of what they add, a product each.
+    slack = magnitudes * 2.0**-24 * k + np.spacing(abs(sums.astype(np.float16)))
+    assert_close(got, meaning(sums.astype(np.float16).astype(float), *sides), 1, slack)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.data())
+def test_any_size(data: st.DataObject) -> None:
+    m, k, n = (
+        data.draw(st.sampled_from([1, 2, 7, 15, 16, 17, 33, 64, 100]) | st.integers(1, 200), name) for name in "mkn"
+    )
+    check(
+        data.draw(st.sampled_from([(), (), (1,), (3,), (2, 2), (9,)]), "batch"), m, k, n,
+        bias=data.draw(st.booleans(), "bias"), transposed=data.draw(st.booleans(), "transposed"),
+        epilogue=data.draw(st.sampled_from(sorted(EPILOGUES)), "epilogue"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("batch", "m", "k", "n"),
+    [
+        ((), 1, 2048, 1000),
+        ((), 16, 1500, 40),
+        ((), 300, 70, 500),
+        ((12,), 40, 64, 96),
+        ((), 1, 9216, 65),
+        ((), 513, 16, 1),
+        ((2,), 1, 1, 1),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("transposed", [False, True], ids=["kn", "nk"])
+def test_sizes_of_networks(batch: tuple[int, ...], m: int, k: int, n: int, transposed: bool) -> None:
+    check(batch, m, k, n, bias=True, transposed=transposed, epilogue="add relu")
+
+
+def operands(a: tuple[int, ...], b: tuple[int, ...], right: Any = None) -> list[Any]:
+    return [value(a, "f16", MATRIX), value(b, "f16", fractal_z_kn() if right is None else right)]
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: MatmulOp(*operands((32, 16), (32, 16)), transpose_a=True), "left side is transposed"),
+        (lambda: MatmulOp(*operands((16, 32), (32, 16), fractal_z())), "not stored as FRACTAL_Z"),
+        (lambda: MatmulOp(*operands((2, 16, 32), (2, 32, 16))), "batch"),
+        (lambda: MatmulOp(value((16, 32), "f32", MATRIX), value((32, 16), "f32", fractal_z_kn())), "multiplies fp16"),
+        (lambda: MatmulOp(*operands((16, -1), (-1, 16))), "not known"),
+    ],
+)  # fmt: skip
+def test_refused_with_a_reason(make: Any, reason: str) -> None:
+    with pytest.raises(NoKernel, match=reason):
+        select(encode(make(), MATRIX))
