@@ -6,7 +6,8 @@ FOLDER holds `*.onnx` or `*.onnx.xz`; if it has a `seeded.py`, that fills in str
 gives extents and values of inputs by model file. Columns: nodes as exported, operators after import and after
 simplification (constants not counted), seconds of import and of the reference, the largest error of any output as a part
 of its range (integers exact), and the verdict. onnxruntime runs without graph optimisations, so that it judges
-what the model says. One process a model, with limits of time and memory. Exits 1 if a model fails.
+what the model says; where an error is above 1e-4, the verdict compares it with how far onnxruntime is from itself.
+One process a model, with limits of time and memory. Exits 1 if a model fails.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from typing import Any
 
 TOLERANCE = 1e-4
 """Of the output's range, as float outputs may differ."""
+HALF_TOLERANCE = 2e-3
+"""The same for models whose outputs are fp16."""
 HEAD = f"{'model':<52}{'nodes':>6}{'import':>8}{'simple':>8}{'imp s':>7}{'run s':>7}{'error':>10}  verdict"
 
 
@@ -53,7 +56,7 @@ def main() -> int:
             print(line(rows[-1]), flush=True)
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1))
-    good = [row for row in rows if row["verdict"] == "agrees"]
+    good = [row for row in rows if row["verdict"].startswith("agrees")]
     print(f"\n{len(good)} of {len(rows)} agree")
     for reason, count in Counter(
         cause for row in rows if row not in good for cause in causes(row["verdict"])
@@ -130,12 +133,30 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
         return row | {"verdict": "refused: " + "; ".join(text.strip() for text in str(error).splitlines())[:4000]}
     except Exception as error:
         return row | {"verdict": f"{type(error).__name__}: {error}".replace("\n", " ")[:400]}
-    expected = onnxruntime_outputs(model, feeds)
-    errors: list[float] = []
+    try:
+        expected = onnxruntime_outputs(model, feeds)
+    except Exception as error:
+        return row | {"verdict": f"onnxruntime refuses it: {error}".replace("\n", " ")[:400]}
     for output, wanted, got in zip(model.graph.output, expected, found, strict=True):
         if wanted.shape != got.shape or wanted.dtype != got.dtype:
             verdict = f"'{output.name}' is {got.dtype}{list(got.shape)}, not {wanted.dtype}{list(wanted.shape)}"
             return row | {"verdict": verdict}
+    row["error"] = distance(expected, found)
+    bound = HALF_TOLERANCE if any(wanted.dtype == np.float16 for wanted in expected) else TOLERANCE
+    if row["error"] <= bound:
+        return row | {"verdict": "agrees"}
+    row["spread"] = spread(model, feeds, expected)
+    if row["error"] <= 2 * row["spread"]:
+        return row | {"verdict": f"agrees as far as onnxruntime with itself ({row['spread']:.1e})"}
+    return row | {"verdict": "differs"}
+
+
+def distance(expected: list[Any], found: list[Any]) -> float:
+    """The largest difference as a part of its output's range; any difference of integers is infinite."""
+    import numpy as np
+
+    errors: list[float] = []
+    for wanted, got in zip(expected, found, strict=True):
         if wanted.dtype.kind != "f":
             errors.append(0.0 if np.array_equal(wanted, got) else float("inf"))
             continue
@@ -145,9 +166,28 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
             apart = np.where(wide == got, 0, np.abs(wide - got))
         apart = np.where(np.isnan(wide) & np.isnan(got), 0, np.nan_to_num(apart, nan=np.inf))
         errors.append(float(apart.max(initial=0) / (span or 1.0)))
-    row["error"] = max(errors, default=0.0)
-    bound = 2e-3 if any(wanted.dtype == np.float16 for wanted in expected) else TOLERANCE
-    return row | {"verdict": "agrees" if row["error"] <= bound else "differs"}
+    return max(errors, default=0.0)
+
+
+def spread(model: Any, feeds: dict[str, Any], expected: list[Any]) -> float:
+    """How far onnxruntime is from itself: with its optimisations, and with float inputs changed in their last bits.
+
+    Rounding to integers inside a quantised model, and activations much larger than what a later Clip or Erf lets
+    through, make any order of fp32 sums visible.
+    """
+    import numpy as np
+
+    random = np.random.default_rng(8)
+    others = [onnxruntime_outputs(model, feeds, optimised=True)]
+    for _ in range(3):
+        nudged = {
+            name: value * (1 + random.choice([-1, 1], value.shape) * 2.0**-22).astype(value.dtype)
+            if value.dtype == np.float32
+            else value
+            for name, value in feeds.items()
+        }
+        others.append(onnxruntime_outputs(model, nudged))
+    return max(distance(expected, other) for other in others)
 
 
 def load(path: Path, folder: Path) -> Any:
@@ -184,11 +224,9 @@ def bindings(model: Any, known: dict[str, Any]) -> tuple[dict[str, tuple[int, ..
     for value in model.graph.input:
         if value.name not in weights and value.type.HasField("tensor_type"):
             shapes[value.name] = tuple(
-                int(known[f"{value.name}:{axis}"])
-                if f"{value.name}:{axis}" in known
-                else dim.dim_value
+                dim.dim_value
                 if dim.dim_value > 0
-                else int(known.get(dim.dim_param, 16 if axis else 1))
+                else int(known.get(f"{value.name}:{axis}", known.get(dim.dim_param, 16 if axis else 1)))
                 for axis, dim in enumerate(value.type.tensor_type.shape.dim)
             )
     values = {key[4:]: value for key, value in known.items() if key.startswith("val:") and key[4:] in shapes}
@@ -225,12 +263,13 @@ def operators(module: Any) -> int:
     return sum(op.name not in ("ge.constant", "func.return", "return") for op in function.body.block.ops)
 
 
-def onnxruntime_outputs(model: Any, feeds: dict[str, Any]) -> list[Any]:
-    """What onnxruntime gives without graph optimisations."""
+def onnxruntime_outputs(model: Any, feeds: dict[str, Any], *, optimised: bool = False) -> list[Any]:
+    """What onnxruntime gives, by default without graph optimisations."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimised else levels.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -126,10 +126,12 @@ def _unsqueeze(node: Node, arrays: Sequence[Array | None]) -> Array:
 
 
 def _cast(node: Node, arrays: Sequence[Array | None]) -> Array:
+    import numpy as np
     from onnx.helper import tensor_dtype_to_np_dtype
 
     x = _given(arrays, 0)
-    return x if has_unknown(x) else x.astype(tensor_dtype_to_np_dtype(node.int("to")))
+    with np.errstate(invalid="ignore"):  # what an integer makes of inf or nan is open
+        return x if has_unknown(x) else x.astype(tensor_dtype_to_np_dtype(node.int("to")))
 
 
 def _reshape(node: Node, arrays: Sequence[Array | None]) -> Array:

@@ -1,4 +1,4 @@
-"""Movement kernels: TransData between any two strided formats, transpose, concat, slice, constant pad, cast.
+"""Movement kernels: TransData between any two strided formats, transpose, concat, slice, constant pad, repetition, cast.
 
 Every storage format that is a strided form of the logical axes, possibly with an axis cut into blocks of c0, is
 described by `storage`; a conversion is then a list of boxes that both sides can stride over.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.core import GeOp, Tensor
+from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.layout import (
     NC1HWC0,
@@ -29,8 +31,10 @@ from graph_engine.lowering.kernels.movement import Dim, Movement, Part, build_mo
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, dtype_of_tensor, require_static, tensor
 
-MOVEMENT_OPERATORS = ("layout.transdata", "ge.transpose", "ge.concat", "ge.pad", "ge.slice")
+MOVEMENT_OPERATORS = ("layout.transdata", "ge.transpose", "ge.concat", "ge.pad", "ge.slice", "ge.tile", "ge.expand")
 """Operators that `select_movement` serves."""
+MOST_COPIES = 16
+"""A tensor that is repeated more often than this gets no movement kernel: each copy is a part of its own."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,8 @@ def select_movement(op: Operation) -> Choice:
         case SliceOp():
             axes, offset = _slice(values, x, target)
             add(0, axes, target, offset)
+        case TileOp() | ExpandOp():
+            _repeat(x, target, add)
         case PadOp():
             fill = float(values["value"])
             parts.extend(_padding(values["pads"], x, target))
@@ -136,6 +142,8 @@ def select_movement(op: Operation) -> Choice:
         "concat": "ConcatD",
         "pad": "PadD",
         "slice": "SliceD",
+        "tile": "TileD",
+        "expand": "ExpandD",
     }
     return Choice(
         ("movement", movement), kind, profile[kind], lambda name, soc: build_movement(name, movement, soc), inputs
@@ -172,6 +180,19 @@ def _slice(values: dict[str, list[int]], x: list[Axis], target: list[Axis]) -> t
         offset += taken[0] * own.stride
         axes[axis] = Axis(len(taken), own.stride * step, len(taken))
     return axes, offset
+
+
+def _repeat(x: list[Axis], target: list[Axis], add: Callable[..., None]) -> None:
+    """One box for every copy of x in the result."""
+    x = [Axis(1, 1, 1)] * (len(target) - len(x)) + x
+    if any(t.block and t.size != s.size for s, t in zip(x, target, strict=True)):
+        raise NoKernel("a repetition of the blocked channel axis")
+    repeats = [t.size // max(s.size, 1) for s, t in zip(x, target, strict=True)]
+    if not 0 < prod(repeats) <= MOST_COPIES:
+        raise NoKernel(f"a repetition {prod(repeats)} times; up to {MOST_COPIES} copies are moved")
+    piece = [t if n == 1 else Axis(s.size, t.stride, s.size) for s, t, n in zip(x, target, repeats, strict=True)]
+    for copy in product(*map(range, repeats)):
+        add(0, x, piece, 0, sum(k * s.size * t.stride for k, s, t in zip(copy, x, target, strict=True)))
 
 
 def _padding(pads: list[int], x: list[Axis], target: list[Axis]) -> list[Part]:

@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.dialects.ge.interning import element_type, tensor_type
+from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.layout import TransDataOp, fractal_nz, fractal_z_kn, nc1hwc0, with_encoding
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.selection.table import select
 
 F16, F32 = element_type("f16"), element_type("f32")
 
@@ -104,3 +107,26 @@ def test_pad_and_slice(encoding: Any) -> None:
     op2 = SliceOp(value(ty(x.shape, F16, encoding)), starts=[1, -8], ends=[100, -1], axes=[2, 3], steps=[2, 3],
                   result_type=ty((2, 20, 3, 3), F16, encoding))  # fmt: skip
     np.testing.assert_array_equal(run_operator(op2, [x]), x[:, :, 1::2, -8:-1:3])
+
+
+@pytest.mark.parametrize("repeats", [[1, 1, 2, 3], [2, 1, 1, 1], [1, 3, 1, 2]])
+def test_tile(repeats: list[int]) -> None:
+    x = numbers((2, 3, 5, 20))
+    np.testing.assert_array_equal(run_operator(TileOp(value(ty(x.shape)), repeats=repeats), [x]), np.tile(x, repeats))
+
+
+def test_elements_repeated_twice_in_a_row() -> None:
+    x = numbers((1, 3, 6, 1, 7, 1))
+    op = TileOp(value(ty(x.shape)), repeats=[1, 1, 1, 2, 1, 2])
+    np.testing.assert_array_equal(run_operator(op, [x]), np.tile(x, (1, 1, 1, 2, 1, 2)))
+
+
+def test_expand() -> None:
+    x = numbers((3, 1, 40))
+    op = ExpandOp(value(ty(x.shape)), shape=[2, 3, 4, 40])
+    np.testing.assert_array_equal(run_operator(op, [x]), np.broadcast_to(x, (2, 3, 4, 40)))
+
+
+def test_many_repetitions_have_no_kernel() -> None:
+    with pytest.raises(NoKernel, match="a repetition 300 times"):
+        select(ExpandOp(value(ty((1, 7))), shape=[300, 7]))
