@@ -2,8 +2,9 @@
 
     ascend.alloc "x_l1" : memref<...>   ->   ascend.alloc "x_l1" versions(2) : memref<...>
 
-`phase` lets allocs that follow one another in straight code alternate as well. A slot qualifies if it is refilled in a loop and more than one pipe touches it. Smaller slots come first; a slot
-that would not fit its space twice stays single.
+`phase` lets allocs that follow one another in straight code alternate as well. A slot qualifies if one core
+refills it and more than one pipe touches it. Smaller slots come first; a slot that would not fit its space twice
+stays single.
 """
 
 from __future__ import annotations
@@ -25,9 +26,18 @@ def _refilled(allocs: list[AllocOp]) -> bool:
     return len(pipes) > 1 and (len(allocs) > 1 or any(enclosing_loops(op) for op in allocs))
 
 
+def _double(allocs: list[AllocOp]) -> None:
+    """Two versions; the contents of one core alternate, starting anew in every `ascend.blocks`."""
+    for number, op in enumerate(allocs):
+        op.versions = IntegerAttr(2, 64)
+        if number % 2:
+            op.phase = IntegerAttr(1, 64)
+
+
 def double_buffer(kernel: KernelOp, soc: Soc) -> None:
     """Sets `versions` on the allocs of every slot that qualifies and fits."""
     slots = allocs_by_slot(kernel)
+    by_core = [allocs_by_slot(region) for region in kernel.body.block.ops]
     spaces = {slot: space_of(allocs[0].memory) for slot, allocs in slots.items()}
     sizes = {
         slot: slot_bytes(allocs, soc.alignment.get(spaces[slot].name.lower(), 32)) for slot, allocs in slots.items()
@@ -37,12 +47,11 @@ def double_buffer(kernel: KernelOp, soc: Soc) -> None:
         used[space] = used.get(space, 0) + sizes[slot]
     for slot in sorted(slots, key=lambda s: sizes[s]):
         space = spaces[slot]
-        if _refilled(slots[slot]) and used[space] + sizes[slot] <= soc.buffers[space.name.lower()]:
+        contents = [region[slot] for region in by_core if slot in region]
+        if any(map(_refilled, contents)) and used[space] + sizes[slot] <= soc.buffers[space.name.lower()]:
             used[space] += sizes[slot]
-            for number, op in enumerate(slots[slot]):
-                op.versions = IntegerAttr(2, 64)
-                if number % 2:
-                    op.phase = IntegerAttr(1, 64)
+            for allocs in contents:
+                _double(allocs)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,16 @@ def cube_tile(soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: in
 @lru_cache(maxsize=4096)
 def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTiling:
     """The best tiling found. Raises `NoKernel` where not even the smallest fits."""
+    # Only where nothing fits L1 twice, a core waits for each of its loads.
+    found = _tilings(shape, epilogue, soc, 2) or _tilings(shape, epilogue, soc, 1)
+    if not found:
+        raise NoKernel("one row of the input and one tile of the weights do not fit L1")
+    # Among nearly equal ones the tiling with the fewest steps: larger tiles reuse L0 more and issue less.
+    close = min(tiling.cycles for tiling in found) * NEARLY_EQUAL
+    return min((t for t in found if t.cycles <= close), key=lambda t: (t.steps, t.cycles))
+
+
+def _tilings(shape: ConvShape, epilogue: Epilogue, soc: Soc, versions: int) -> list[ConvTiling]:
     found: list[ConvTiling] = []
     units = shape.groups if shape.groups > 1 else shape.n1
     for n_cores in range(1, min(units, soc.cores.aic) + 1):
@@ -102,14 +112,12 @@ def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTi
             n = shape.n1 if shape.groups > 1 else n_share
             for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1)}, reverse=True):
                 for resident in (True, False):
-                    tiling = _candidate(shape, epilogue, soc, rows, wanted, n_cores, units, n_share, nt, resident)
+                    tiling = _candidate(
+                        shape, epilogue, soc, rows, wanted, n_cores, units, n_share, nt, resident, versions
+                    )
                     if tiling is not None:
                         found.append(tiling)
-    if not found:
-        raise NoKernel("one row of the input and one tile of the weights do not fit L1")
-    # Among nearly equal ones the tiling with the fewest steps: larger tiles reuse L0 more and issue less.
-    close = min(tiling.cycles for tiling in found) * NEARLY_EQUAL
-    return min((t for t in found if t.cycles <= close), key=lambda t: (t.steps, t.cycles))
+    return found
 
 
 def _row_choices(shape: ConvShape, cores: int) -> list[int]:
@@ -121,7 +129,7 @@ def _row_choices(shape: ConvShape, cores: int) -> list[int]:
 
 def _candidate(
     shape: ConvShape, epilogue: Epilogue, soc: Soc, rows: int, wanted: int, n_cores: int, units: int, n_share: int,
-    nt: int, resident: bool,
+    nt: int, resident: bool, versions: int,
 ) -> ConvTiling | None:  # fmt: skip
     bands = shape.batch * -(-shape.ho // rows)
     share = -(-bands // wanted)
@@ -132,7 +140,7 @@ def _candidate(
     x_bytes = shape.c1 * in_rows * shape.w * 32
     w_bytes = shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
-    if x_bytes * (2 if many_bands else 1) + w_bytes * (2 if many_weights else 1) > soc.buffers["l1"]:
+    if x_bytes * (versions if many_bands else 1) + w_bytes * (versions if many_weights else 1) > soc.buffers["l1"]:
         return None
     m1 = -(-rows * shape.wo // 16)
     vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
@@ -168,7 +176,7 @@ def _candidate(
     mte3 = y_bytes / ddr_rate
     fill = (x_bytes / ddr_rate if not many_bands else 0.0) + m1 * 16.0
     issued = steps + loads * n_tiles * m_tiles * -(-nt // tile.nc)
-    cycles = max(cube, mte1, vec, mte3, mte2 + 0.5 * mte3) + fill
+    cycles = max(cube, mte1, vec, mte3, mte2 + 0.5 * mte3) + fill + (mte2 if versions == 1 else 0.0)
     return ConvTiling(
         rows, m_cores, n_cores, units, n_share, tile.mt, tile.nt, tile.kt, tile.nc, resident, cycles, issued
     )

@@ -114,3 +114,37 @@ ascend.kernel @alignment_counts(%x: memref<1048576xf16, #ascend.gm> r, %y: memre
     }
   }
 }
+
+// -----
+
+// Two cores with bodies of their own: each fills `once` once, only the second one refills `tile`.
+// CHECK-LABEL: @each_core_by_itself
+ascend.kernel @each_core_by_itself(%x: memref<1024xf16, #ascend.gm> r, %y: memref<1024xf16, #ascend.gm> w) blocks(2) {
+  ascend.blocks %blk = 0 to 1 {
+    // CHECK: ascend.alloc "once" : memref<128xf16
+    %once = ascend.alloc "once" : memref<128xf16, #ascend.ub>
+    // CHECK: ascend.alloc "tile" versions(2) : memref<128xf16
+    %tile = ascend.alloc "tile" : memref<128xf16, #ascend.ub>
+    %x0 = ascend.view %x[0] : memref<1024xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    %y0 = ascend.view %y[0] : memref<1024xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    ascend.mte.copy %x0 to %once : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    ascend.mte.copy %x0 to %tile : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    ascend.vec.add %tile, %once to %tile : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+    ascend.mte.copy %tile to %y0 : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.gm>
+  }
+  ascend.blocks %blk = 1 to 2 {
+    // CHECK: ascend.alloc "once" : memref<128xf16
+    %once = ascend.alloc "once" : memref<128xf16, #ascend.ub>
+    %x1 = ascend.view %x[512] : memref<1024xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    ascend.mte.copy %x1 to %once : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    ascend.loop %i = 0 to 4 {
+      // CHECK: ascend.alloc "tile" versions(2) : memref<128xf16
+      %tile = ascend.alloc "tile" : memref<128xf16, #ascend.ub>
+      %xi = ascend.view %x[%i * 128 + 512] : memref<1024xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+      %yi = ascend.view %y[%i * 128 + 512] : memref<1024xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+      ascend.mte.copy %xi to %tile : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+      ascend.vec.add %tile, %once to %tile : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      ascend.mte.copy %tile to %yi : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.gm>
+    }
+  }
+}
