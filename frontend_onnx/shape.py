@@ -22,6 +22,9 @@ from graph_engine.frontend_onnx.node import (
     static_dim,
 )
 
+FAR = 2**31 - 1
+"""An end from here on means the end of the axis, whatever its extent: exporters write the largest integer they have."""
+
 
 def resolve_reshape(
     source: Sequence[int], target: Sequence[int | UnknownExtent], *, allow_zero: bool = False
@@ -153,8 +156,9 @@ def split(node: Node) -> list[SSAValue | None]:
 
 
 def slice_(node: Node) -> SSAValue:
-    """Slice; bounds are attributes before opset 10, constant inputs since."""
+    """Slice; bounds are attributes before opset 10, constant inputs since. Axes that stay whole are left out."""
     x = node.operand(0)
+    shape = shape_of(x)
     if node.opset < 10:
         starts, ends = node.ints("starts"), node.ints("ends")
         axes, steps = node.ints("axes", range(len(starts))), [1] * len(starts)
@@ -162,7 +166,22 @@ def slice_(node: Node) -> SSAValue:
         starts, ends = node.constant_ints(1, "starts"), node.constant_ints(2, "ends")
         axes = node.constant_ints(3, "axes") if node.has(3) else list(range(len(starts)))
         steps = node.constant_ints(4, "steps") if node.has(4) else [1] * len(starts)
-    axes = [axis_of(axis, len(shape_of(x))) for axis in axes]
+    boxes: list[tuple[int, int, int, int]] = []
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        axis = axis_of(axis, len(shape))
+        if not step:
+            raise Unsupported("a step of 0")
+        if shape[axis] != DYNAMIC:
+            taken = range(*slice(start, end, step).indices(shape[axis]))
+            if taken == range(shape[axis]):
+                continue
+            start, end = taken.start, taken.stop if taken.stop >= 0 else -shape[axis] - 1
+        elif (start, step) == (0, 1) and end >= FAR:
+            continue
+        boxes.append((axis, start, end, step))
+    if not boxes:
+        return x
+    axes, starts, ends, steps = (list(column) for column in zip(*boxes, strict=True))
     return node.emit(SliceOp(x, starts=starts, ends=ends, axes=axes, steps=steps))
 
 

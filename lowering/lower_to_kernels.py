@@ -27,6 +27,7 @@ from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, w
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.table import select
+from graph_engine.lowering.static_sizes import require_static_sizes
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.formats import is_view as stored_alike
@@ -214,5 +215,6 @@ class LowerToKernels(GePass):
         lowering = _Lowering(op, load_soc(self.soc), RewriteContext.current())
         for func in list(op.ops):
             if isinstance(func, FuncOp):
+                require_static_sizes(func)
                 for operator in list(func.body.block.ops):
                     lowering.lower(operator)

@@ -44,6 +44,11 @@ def is_bias(op: Operation, index: int) -> bool:
     return isinstance(op, Conv2dOp | MatmulOp) and index == 2
 
 
+def stays(op: Operation, index: int) -> bool:
+    """Whether operand `index` is left in fp32: it joins an accumulator, or is no number to compute with."""
+    return is_bias(op, index) or (isinstance(op, GeOp) and op.keeps_type(index))
+
+
 def halved(type_: Attribute) -> Tensor:
     """The type with fp16 in place of fp32."""
     tensor = cast(Tensor, type_)
@@ -92,7 +97,7 @@ class _Halves:
 def halve(op: Operation, halves: _Halves, rewriter: CountedRewriter) -> None:
     """Puts an fp16 copy of `op` between casts; casts that meet vanish as the walk goes on."""
     operands = [
-        halves.of(value, op, rewriter) if element_of(value) == f32 and not is_bias(op, index) else value
+        halves.of(value, op, rewriter) if element_of(value) == f32 and not stays(op, index) else value
         for index, value in enumerate(op.operands)
     ]
     copy = rebuilt(op, operands, _result_types)
@@ -113,12 +118,14 @@ def is_border(op: Operation) -> bool:
 
 
 def needs_halving(op: Operation) -> bool:
-    """Whether `op` touches fp32 other than by a bias or a border cast; control flow runs on the host, as it is."""
+    """Whether `op` touches fp32 other than by what stays and border casts; control flow runs on the host, as it is."""
     if isinstance(op, ConstantOp | RegionOp) or not isinstance(op, GeOp | FusedOp) or is_border(op):
+        return False
+    if op.operands and all(isinstance(op, GeOp) and op.keeps_type(index) for index in range(len(op.operands))):
         return False
     if any(element_of(result) == f32 for result in op.results):
         return True
-    return any(element_of(value) == f32 and not is_bias(op, index) for index, value in enumerate(op.operands))
+    return any(element_of(value) == f32 and not stays(op, index) for index, value in enumerate(op.operands))
 
 
 @dataclass(frozen=True)

@@ -266,6 +266,14 @@ class GeOp(IRDLOperation, ABC):
         """Whether zero lanes in the channel padding of every operand give zero lanes in the result."""
         return Trait.KEEPS_ZERO_PAD in self.TRAITS
 
+    def keeps_type(self, index: int) -> bool:
+        """Whether operand `index` holds coordinates, thresholds or bits, which no pass may round to another type.
+
+        An operator all of whose operands are so keeps the types of its results as well.
+        """
+        del index
+        return False
+
     @abstractmethod
     def infer(self) -> tuple[Tensor, ...]:
         """Result types (logical shape and element type, no encoding) from operand types and properties.

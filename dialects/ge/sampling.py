@@ -179,6 +179,9 @@ class GridSampleOp(SamplingOp):
         }
         self.init((x, grid), properties, result_type)
 
+    def keeps_type(self, index: int) -> bool:
+        return index == 1
+
     def infer(self) -> tuple[Tensor, ...]:
         self.require_one_of("mode", INTERPOLATIONS)
         self.require_one_of("padding", PADDINGS)
@@ -195,6 +198,9 @@ class RegionOp(SamplingOp):
 
     output = ints_prop()
     spatial_scale = float_prop(1.0)
+
+    def keeps_type(self, index: int) -> bool:
+        return index == 1
 
     def infer_regions(self, columns: int) -> tuple[Tensor, ...]:
         """(regions, C, output) for regions, the second operand, of `columns` numbers each."""

@@ -165,6 +165,9 @@ class NonMaxSuppressionOp(GeOp):
         operands = (boxes, scores, limit, iou_threshold, score_threshold)
         self.init(operands, {"center_point_box": bool_attr(center_point_box)}, None)
 
+    def keeps_type(self, index: int) -> bool:
+        return True
+
     def infer(self) -> tuple[Tensor, ...]:
         boxes, scores = self.require_rank(self.boxes, 3, "boxes"), self.require_rank(self.scores, 3, "scores")
         if not (dims_agree(boxes[0], scores[0]) and dims_agree(boxes[1], scores[2]) and dims_agree(boxes[2], 4)):

@@ -260,6 +260,9 @@ class BitcastOp(GeOp):
             raise self.fail(f"{source} and {target} differ in width")
         return (tensor_type(shape_of(self.x), target),)
 
+    def keeps_type(self, index: int) -> bool:
+        return True
+
     def attribute_values(self) -> dict[str, Any]:
         return {"to": element_name(element_of(self.result))}
 

@@ -92,3 +92,19 @@ func.func @inner_casts(%x: tensor<4xf16>) -> tensor<4xf16> {
   %2 = ge.cast %1 : (tensor<4xf32>) -> tensor<4xf16>
   return %2 : tensor<4xf16>
 }
+
+// -----
+
+// Coordinates, thresholds and bits are no numbers to round: the grid, the boxes and what is read as bits stay fp32.
+// CHECK-LABEL: func.func @exact
+func.func @exact(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x3x2xf32>, %b: tensor<1x5x4xf32>, %s: tensor<1x1x5xf32>, %n: tensor<i64>, %t: tensor<f32>) -> (tensor<1x2x3x3xf32>, tensor<?x3xi64>, tensor<1x5x4xi32>) {
+  // CHECK: %[[X:.*]] = ge.cast %x
+  // CHECK-NOT: ge.cast %{{[gbst] }}
+  // CHECK: ge.grid_sample %[[X]], %g : (tensor<1x2x4x4xf16>, tensor<1x3x3x2xf32>) -> tensor<1x2x3x3xf16>
+  %0 = ge.grid_sample %x, %g : (tensor<1x2x4x4xf32>, tensor<1x3x3x2xf32>) -> tensor<1x2x3x3xf32>
+  // CHECK: ge.non_max_suppression %b, %s, %n, %t, %t
+  %1 = ge.non_max_suppression %b, %s, %n, %t, %t : (tensor<1x5x4xf32>, tensor<1x1x5xf32>, tensor<i64>, tensor<f32>, tensor<f32>) -> tensor<?x3xi64>
+  // CHECK: ge.bitcast %b : (tensor<1x5x4xf32>) -> tensor<1x5x4xi32>
+  %2 = ge.bitcast %b : (tensor<1x5x4xf32>) -> tensor<1x5x4xi32>
+  return %0, %1, %2 : tensor<1x2x3x3xf32>, tensor<?x3xi64>, tensor<1x5x4xi32>
+}
