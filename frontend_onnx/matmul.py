@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge.elementwise import MulOp
 from graph_engine.dialects.ge.interning import numpy_dtype
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.shape import ReshapeOp
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, shape_of
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, is_float, shape_of
+from graph_engine.frontend_onnx.windows import reshape
 
 
-def _scaled(node: Node, value: SSAValue, factor: float, name: str) -> SSAValue:
+def scaled(node: Node, value: SSAValue, factor: float, name: str) -> SSAValue:
     """`factor` times a tensor; a factor of 1 costs nothing, and on a constant it folds away."""
     if factor == 1.0:
         return value
     import numpy as np
 
+    if not is_float(value) and factor != int(factor):
+        raise Unsupported(f"{name} is {factor}, the matrices hold integers")
     constant = node.keep_constant(np.array(factor, numpy_dtype(dtype_of(value))), f"{node.name}.{name}")
     return node.emit(MulOp(value, constant))
 
@@ -33,8 +33,8 @@ def gemm(node: Node) -> SSAValue:
     return node.emit(
         MatmulOp(
             a,
-            _scaled(node, b, alpha, "alpha"),
-            None if bias is None else _scaled(node, bias, beta, "beta"),
+            scaled(node, b, alpha, "alpha"),
+            None if bias is None else scaled(node, bias, beta, "beta"),
             transpose_a=bool(node.int("transA", 0)),
             transpose_b=bool(node.int("transB", 0)),
         )
@@ -43,24 +43,28 @@ def gemm(node: Node) -> SSAValue:
 
 def matmul(node: Node) -> SSAValue:
     """MatMul with numpy's rules: a 1-D operand is a row (left) or a column (right) whose axis vanishes again."""
-    a, b = node.operand(0), node.operand(1)
+    return product_of(node, node.operand(0), node.operand(1))
+
+
+def product_of(
+    node: Node, a: SSAValue, b: SSAValue, *, transpose_a: bool = False, transpose_b: bool = False
+) -> SSAValue:
+    """a @ b with numpy's rules for vectors and batch axes; a matrix may have its last two axes swapped."""
     a_shape, b_shape = shape_of(a), shape_of(b)
-    if len(a_shape) > 1 and len(b_shape) > 1:
-        return node.emit(MatmulOp(a, b))
-    if not a_shape or not b_shape or min(*a_shape, *b_shape) < 0:
-        raise Unsupported("vectors of unknown length and scalars; use matrices")
+    if not a_shape or not b_shape:
+        raise Unsupported("a scalar has no matrix product")
     if len(a_shape) == 1:
-        a = node.emit(ReshapeOp(a, shape=(1, *a_shape)))
+        a = reshape(node, a, (1, *a_shape))
     if len(b_shape) == 1:
-        b = node.emit(ReshapeOp(b, shape=(*b_shape, 1)))
-    product = node.emit(MatmulOp(a, b))
-    shape = list(shape_of(product))
+        b = reshape(node, b, (*b_shape, 1))
+    swap_a, swap_b = transpose_a and len(a_shape) > 1, transpose_b and len(b_shape) > 1
+    product = node.emit(MatmulOp(a, b, transpose_a=swap_a, transpose_b=swap_b))
+    shape = shape_of(product)
     if len(b_shape) == 1:
-        del shape[-1]
+        shape = shape[:-1]
     if len(a_shape) == 1:
-        del shape[-1 if len(b_shape) == 1 else -2]
-    assert prod(shape) == prod(shape_of(product))
-    return node.emit(ReshapeOp(product, shape=shape))
+        shape = shape[:-1] if len(b_shape) == 1 else (*shape[:-2], shape[-1])
+    return reshape(node, product, shape)
 
 
 CONVERTERS: dict[str, Converter] = {"Gemm": gemm, "MatMul": matmul}

@@ -34,9 +34,8 @@ from graph_engine.frontend_onnx.windows import (
 )
 
 
-def _in_planes(node: Node, window: Window, pool: Callable[[SSAValue, Window], SSAValue]) -> SSAValue:
-    """Pools the first input over one to three axes by a `pool` over two."""
-    x = node.operand(0)
+def _in_planes(node: Node, x: SSAValue, window: Window, pool: Callable[[SSAValue, Window], SSAValue]) -> SSAValue:
+    """Pools x over one to three axes by a `pool` over two."""
     match len(window.kernel):
         case 1:
             row = Window((1, *window.kernel), (1, *window.strides), (1, *window.dilations), (0, *window.begins), (0, *window.ends))  # fmt: skip
@@ -59,14 +58,14 @@ def _in_planes(node: Node, window: Window, pool: Callable[[SSAValue, Window], SS
 
 def max_pool(node: Node) -> Results:
     """1-D to 3-D by planes; with Indices an operator of its own."""
-    window = window_of(node, node.ints("kernel_shape"))
+    x, window = node.operand(0), window_of(node, node.ints("kernel_shape"))
     ceil_mode = bool(node.int("ceil_mode", 0))
     if node.result_used(1):
-        if shape_of(node.operand(0)).count(-1):
+        if shape_of(x).count(-1):
             raise Unsupported("its output Indices is used with unknown extents; give input shapes")
         return node.emit_all(
             MaxPoolIndicesOp(
-                node.operand(0),
+                x,
                 kernel=window.kernel,
                 strides=window.strides,
                 pads=window.pads,
@@ -76,10 +75,10 @@ def max_pool(node: Node) -> Results:
             )
         )
 
-    def pool(x: SSAValue, plane: Window) -> SSAValue:
+    def pool(image: SSAValue, plane: Window) -> SSAValue:
         return node.emit(
             MaxPoolOp(
-                x,
+                image,
                 kernel=plane.kernel,
                 strides=plane.strides,
                 pads=plane.pads,
@@ -88,20 +87,25 @@ def max_pool(node: Node) -> Results:
             )
         )
 
-    return _in_planes(node, window, pool)
+    return _in_planes(node, x, window, pool)
 
 
 def average_pool(node: Node) -> SSAValue:
     """1-D to 3-D by planes; dilated as a depthwise sum and a product with 1 / count."""
-    window = window_of(node, node.ints("kernel_shape"))
+    return average_pool_of(node, node.operand(0))
+
+
+def average_pool_of(node: Node, x: SSAValue) -> SSAValue:
+    """The average pool that a node states, of x."""
+    window = window_of(node, node.ints("kernel_shape"), shape_of(x)[2:])
     ceil_mode, include_pad = bool(node.int("ceil_mode", 0)), bool(node.int("count_include_pad", 0))
     if any(d != 1 for d in window.dilations):
-        return _dilated_average(node, window, ceil_mode, include_pad)
+        return _dilated_average(node, x, window, ceil_mode, include_pad)
 
-    def pool(x: SSAValue, plane: Window) -> SSAValue:
+    def pool(image: SSAValue, plane: Window) -> SSAValue:
         return node.emit(
             AvgPoolOp(
-                x,
+                image,
                 kernel=plane.kernel,
                 strides=plane.strides,
                 pads=plane.pads,
@@ -110,7 +114,7 @@ def average_pool(node: Node) -> SSAValue:
             )
         )
 
-    return _in_planes(node, window, pool)
+    return _in_planes(node, x, window, pool)
 
 
 def _counts(window: Window, extents: Sequence[int], ceil_mode: bool) -> list[int]:
@@ -132,11 +136,10 @@ def _window_sum(node: Node, x: SSAValue, window: Window, ceil_mode: bool) -> SSA
     return depthwise_sum(node, x, window.kernel, window.strides, [*window.begins, *ends], window.dilations)
 
 
-def _dilated_average(node: Node, window: Window, ceil_mode: bool, include_pad: bool) -> SSAValue:
+def _dilated_average(node: Node, x: SSAValue, window: Window, ceil_mode: bool, include_pad: bool) -> SSAValue:
     import numpy as np
 
-    x = node.operand(0)
-    extents = [static_dim(e, "a spatial extent of a dilated average") for e in spatial_extents(node)]
+    extents = [static_dim(e, "a spatial extent of a dilated average") for e in shape_of(x)[2:]]
     total = _window_sum(node, x, window, ceil_mode)
     counted = np.ones(())
     for i, count in enumerate(_counts(window, extents, ceil_mode)):

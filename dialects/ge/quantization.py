@@ -21,6 +21,7 @@ from graph_engine.dialects.ge.core import (
     Cost,
     GeOp,
     Tensor,
+    Trait,
     bool_prop,
     bytes_of,
     dims_agree,
@@ -196,6 +197,41 @@ class DynamicQuantizeOp(GeOp):
         return tensor_type(shape_of(self.x), "ui8"), tensor_type((), f32), tensor_type((), "ui8")
 
 
+@irdl_op_definition
+class QuantizedAddOp(GeOp):
+    """The sum of two quantised tensors, quantised (ONNX contrib QLinearAdd); a and b broadcast, scales are single numbers.
+
+    y = round(a * ra + (b * rb + (y_zero - (ra * a_zero + rb * b_zero)))), ra = a_scale / y_scale, rb = b_scale / y_scale,
+    in fp32 by fused multiply-adds from the inside out: so ties fall as in onnxruntime.
+    """
+
+    name = "ge.quantized_add"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.ELEMENTWISE, Trait.BROADCAST, Trait.HOST})
+    VECTOR_OPS: ClassVar[int] = 5
+
+    a = operand_def(TENSOR)
+    a_scale = operand_def(TENSOR)
+    a_zero = operand_def(TENSOR)
+    b = operand_def(TENSOR)
+    b_scale = operand_def(TENSOR)
+    b_zero = operand_def(TENSOR)
+    y_scale = operand_def(TENSOR)
+    y_zero = operand_def(TENSOR)
+
+    def __init__(self, *operands: SSAValue | Operation, result_type: Tensor | None = None):
+        self.init(operands, {}, result_type)
+
+    def infer(self) -> tuple[Tensor, ...]:
+        if any(prod(shape_of(value)) != 1 for i, value in enumerate(self.operands) if i not in (0, 3)):
+            raise self.fail(f"scales and zero points must be single numbers (operands {self.operand_shapes()})")
+        if len({element_of(value) for value in (self.a, self.a_zero, self.b, self.b_zero, self.y_zero)}) > 1:
+            raise self.fail(f"operands must have one element type, got {self.operand_types}")
+        shape = broadcast_shapes(shape_of(self.a), shape_of(self.b))
+        if shape is None:
+            raise self.fail(f"operands {self.operand_shapes()} do not broadcast")
+        return typed(shape, self.a)
+
+
 class IntegerProductOp(GeOp):
     """Shared by products of 8-bit numbers that are summed in i32."""
 
@@ -315,4 +351,12 @@ class Conv2dIntegerOp(IntegerProductOp):
         return Cost(macs, 0, sum(map(bytes_of, self.operands)), bytes_of(self.result))
 
 
-QUANTIZATION = [QuantizeOp, DequantizeOp, RequantizeOp, DynamicQuantizeOp, MatmulIntegerOp, Conv2dIntegerOp]
+QUANTIZATION = [
+    QuantizeOp,
+    DequantizeOp,
+    RequantizeOp,
+    DynamicQuantizeOp,
+    QuantizedAddOp,
+    MatmulIntegerOp,
+    Conv2dIntegerOp,
+]

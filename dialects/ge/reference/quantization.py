@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,11 @@ def _along(value: Array, x: Array, axis: int, block: int) -> Array:
 def _rounded(real: Array, zero_point: Array, dtype: np.dtype[np.generic]) -> Array:
     """round(real) + zero_point, cut to the range of an integer type."""
     if dtype.kind in "iu":
-        bounds = np.iinfo(dtype)
+        bounds: Any = np.iinfo(dtype.name)
     else:
         import ml_dtypes
 
-        bounds = ml_dtypes.iinfo(dtype)  # pyright: ignore
+        bounds = ml_dtypes.iinfo(dtype.name)
     zero = zero_point.astype(np.float32)
     real = np.clip(np.where(np.isnan(real), np.float32(0), real), bounds.min - zero, bounds.max - zero)
     whole = np.rint(real) + zero
@@ -68,6 +69,28 @@ def dynamic_quantize(x: Array) -> list[Array]:
     scale = np.asarray((high - low) / np.float32(255) if high > low else 1, np.float32)
     zero = np.asarray(np.rint(np.clip(-low / scale, 0, 255)), np.uint8)
     return [quantize(x, scale, zero), scale, zero]
+
+
+def _multiply_add(x: Array, y: Array, z: Array) -> Array:
+    """x * y + z in fp32, rounded once: fp64 holds the product of two fp32 numbers."""
+    return (x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)).astype(np.float32)
+
+
+def quantized_add(
+    a: Array,
+    a_scale: Array,
+    a_zero: Array,
+    b: Array,
+    b_scale: Array,
+    b_zero: Array,
+    y_scale: Array,
+    y_zero: Array,
+) -> Array:
+    """The sum of two quantised tensors, quantised, by multiply-adds from the inside out."""
+    first, second = (a_scale / y_scale).reshape(()), (b_scale / y_scale).reshape(())
+    zeros = _multiply_add(first, a_zero.reshape(()), second * b_zero.reshape(()).astype(np.float32))
+    total = _multiply_add(a, first, _multiply_add(b, second, y_zero.reshape(()).astype(np.float32) - zeros))
+    return _rounded(total, np.zeros((), y_zero.dtype), y_zero.dtype)
 
 
 def _exact(terms: int) -> type[np.floating]:

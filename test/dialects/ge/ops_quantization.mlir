@@ -35,3 +35,10 @@ func.func @matrices(%a: tensor<?x5x7xui8>, %b: tensor<7x6xi8>, %az: tensor<ui8>,
   %y = ge.matmul_integer %a, %b, %az, %bz : (tensor<?x5x7xui8>, tensor<7x6xi8>, tensor<ui8>, tensor<6xi8>) -> tensor<?x5x6xi32>
   return
 }
+
+// CHECK-LABEL: func.func @sum
+func.func @sum(%a: tensor<2x6xi8>, %s: tensor<f32>, %z: tensor<i8>, %b: tensor<6xi8>) {
+  // CHECK: %y = ge.quantized_add %a, %s, %z, %b, %s, %z, %s, %z : (tensor<2x6xi8>, tensor<f32>, tensor<i8>, tensor<6xi8>, tensor<f32>, tensor<i8>, tensor<f32>, tensor<i8>) -> tensor<2x6xi8>
+  %y = ge.quantized_add %a, %s, %z, %b, %s, %z, %s, %z : (tensor<2x6xi8>, tensor<f32>, tensor<i8>, tensor<6xi8>, tensor<f32>, tensor<i8>, tensor<f32>, tensor<i8>) -> tensor<2x6xi8>
+  return
+}
