@@ -236,7 +236,7 @@ class KernelOp(IRDLOperation):
         printer.print_string(f" blocks({self.block_dim.value.data})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
@@ -288,7 +288,7 @@ class BlocksOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.body.block.args[0])
         printer.print_string(f" = {self.lo.value.data} to {self.hi.value.data} ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> BlocksOp:
@@ -328,7 +328,7 @@ class LoopOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.body.block.args[0])
         printer.print_string(f" = 0 to {self.trip.value.data} ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> LoopOp:
@@ -363,7 +363,7 @@ class AllocOp(IRDLOperation):
     def __init__(self, slot: str, ty: MemRefType):
         super().__init__(properties={"slot": StringAttr(slot)}, result_types=[ty])
         if SSAValue.is_valid_name(slot):
-            self.memory.name_hint = slot
+            self.memory.name_hint = slot if SSAValue.is_valid_name(slot) else None
 
     @property
     def version_count(self) -> int:

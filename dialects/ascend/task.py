@@ -96,7 +96,7 @@ class ProgramOp(IRDLOperation):
                 printer.print_string(f" {key}({value.value.data})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
-        printer.print_region(self.body)
+        printer.print_region(self.body, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> ProgramOp:
@@ -230,7 +230,7 @@ class StreamOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         printer.print_string(f" device {self.device.value.data} ")
-        printer.print_region(self.body)
+        printer.print_region(self.body, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> StreamOp:
