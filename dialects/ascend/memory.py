@@ -363,7 +363,7 @@ class AllocOp(IRDLOperation):
     def __init__(self, slot: str, ty: MemRefType):
         super().__init__(properties={"slot": StringAttr(slot)}, result_types=[ty])
         if SSAValue.is_valid_name(slot):
-            self.memory.name_hint = slot if SSAValue.is_valid_name(slot) else None
+            self.memory.name_hint = slot
 
     @property
     def version_count(self) -> int:
