@@ -102,6 +102,8 @@ def _dying(
         storage = storages.get(root)
         if storage is None or storage.size != size or storage.last != time or life[root][-1] != time:
             continue
+        if storage.members[-1] is not root:  # another result of this task took it
+            continue
         if sum(root_of(v) is root for v in task.inputs) == 1:
             return storage
     return None
