@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
-from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, CastOp, LeakyReluOp, MulOp, SigmoidOp
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, LeakyReluOp, MulOp, SigmoidOp
 from graph_engine.dialects.ge.logic import SelectOp
 from graph_engine.dialects.ge.normalization import SoftmaxOp
 from graph_engine.dialects.ge.pooling import GlobalAvgPoolOp
 from graph_engine.dialects.ge.quantization import (
     DequantizeOp,
+    DequantizeSumsOp,
     DynamicQuantizeOp,
     QuantizedAddOp,
     QuantizeOp,
@@ -139,7 +140,7 @@ def qgemm(node: Node) -> SSAValue:
         a_scale = node.emit(MulOp(a_scale, number(node, alpha, a_scale)))
     factor = factor_of(node, a_scale, b_scale, node.optional(7))
     if not node.has(7):
-        return node.emit(MulOp(node.emit(CastOp(total, "f32")), factor))
+        return node.emit(DequantizeSumsOp(total, factor))
     zero_point = node.optional(8) or zeros_like(node, a)
     return node.emit(RequantizeOp(total, factor, zero_point))
 
@@ -156,9 +157,7 @@ def _scaled_product(
     b_index, scale, zero = b_place
     b = node.operand(b_index)
     total = integer_product(node, a, b, a_zero, node.optional(zero) or zeros_like(node, b))
-    y = node.emit(
-        MulOp(node.emit(CastOp(total, "f32")), factor_of(node, rows_of(node, a_scale), node.operand(scale), None))
-    )
+    y = node.emit(DequantizeSumsOp(total, rows_of(node, a_scale), node.operand(scale)))
     return node.emit(AddOp(y, node.operand(bias))) if node.has(bias) else y
 
 

@@ -62,11 +62,9 @@ def dequantize_linear(node: Node) -> SSAValue:
     """`ge.dequantize`."""
     x, scale = node.operand(0), node.operand(1)
     zero_point = _zero_point(node, 2, x, shape_of(scale))
-    y = node.emit(DequantizeOp(x, scale, zero_point, axis=node.int("axis", 1), block=node.int("block_size", 0)))
-    element = element_of_onnx(node.int("output_dtype", 0))
-    if element is None or element_name(element) == dtype_of(y):
-        return y
-    return node.emit(CastOp(y, element))
+    to = element_of_onnx(node.int("output_dtype", 0))
+    axis, block = node.int("axis", 1), node.int("block_size", 0)
+    return node.emit(DequantizeOp(x, scale, zero_point, axis=axis, block=block, to=to))
 
 
 def dynamic_quantize_linear(node: Node) -> list[SSAValue | None]:

@@ -48,6 +48,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-infer-shapes"),
     (Phase.SIMPLIFIED, "fold-constants"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),
+    (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "fuse-conv-bn-relu"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),

@@ -140,7 +140,7 @@ class DeformConv2dOp(GeOp):
     """Convolution whose every tap reads where `offset` moves it, bilinearly between elements (ONNX DeformConv).
 
     x[N,C,H,W], w[O,C/group,kh,kw], offset[N,2*G*kh*kw,H',W'] in pairs (down, right), b[O], optional mask[N,G*kh*kw,H',W']
-    that multiplies each tap; G = `offset_group` divides the channels. Outside x there is 0.
+    that multiplies each tap; G = `offset_group` divides the channels. Outside x there is 0. Offsets may be fp32 always.
     """
 
     name = "ge.deform_conv2d"
@@ -180,8 +180,11 @@ class DeformConv2dOp(GeOp):
         }
         self.init((x, w, offset, b, mask), properties, result_type)
 
+    def keeps_type(self, index: int) -> bool:
+        return index == 2
+
     def infer(self) -> tuple[Tensor, ...]:
-        self.require_same_element()
+        self.require_same_element(self.offset)
         batch, channels, *spatial = self.require_rank(self.x, 4, "x")
         outputs, group_channels, *kernel = self.require_rank(self.w, 4, "w")
         strides, dilations = self.require_length("strides", 2), self.require_length("dilations", 2)

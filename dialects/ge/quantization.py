@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from graph_engine.dialects.ge.convolution import window_extent
 from graph_engine.dialects.ge.core import (
@@ -45,6 +45,9 @@ class ScaledOp(GeOp):
 
     VECTOR_OPS: ClassVar[int] = 3
 
+    def keeps_type(self, index: int) -> bool:
+        return index == 1
+
     def check_scale(self, x: SSAValue, scale: SSAValue, zero_point: SSAValue) -> None:
         """Raises if scale and zero point do not fit x along the axis."""
         shape, given = shape_of(x), shape_of(scale)
@@ -72,7 +75,7 @@ def int_of(op: GeOp, name: str) -> int:
 
 @irdl_op_definition
 class QuantizeOp(ScaledOp):
-    """round(x / scale) + zero_point in the type of zero_point (ONNX QuantizeLinear).
+    """round(x / scale) + zero_point in the type of zero_point (ONNX QuantizeLinear), computed in fp32.
 
     To floats of 8 bits and less: x / scale rounded there; what is too large becomes the largest number if `saturate`.
     """
@@ -109,7 +112,7 @@ class QuantizeOp(ScaledOp):
 
 @irdl_op_definition
 class DequantizeOp(ScaledOp):
-    """(x - zero_point) * scale in the type of scale (ONNX DequantizeLinear)."""
+    """(x - zero_point) * scale in the result's type, by default that of scale, rounded once (ONNX DequantizeLinear)."""
 
     name = "ge.dequantize"
 
@@ -127,15 +130,24 @@ class DequantizeOp(ScaledOp):
         *,
         axis: int = 1,
         block: int = 0,
+        to: Attribute | None = None,
         result_type: Tensor | None = None,
     ):
+        x, scale = SSAValue.get(x), SSAValue.get(scale)
+        if result_type is None:
+            result_type = tensor_type(shape_of(x), element_of(scale) if to is None else to)
         self.init((x, scale, zero_point), {"axis": int_attr(axis), "block": int_attr(block)}, result_type)
 
+    def attribute_values(self) -> dict[str, Any]:
+        return super().attribute_values() | {"to": element_name(element_of(self.result))}
+
     def infer(self) -> tuple[Tensor, ...]:
+        if element_name(element_of(self.result)) not in FLOATS:
+            raise self.fail(f"the result must hold floats, got {element_of(self.result)}")
         if element_name(element_of(self.scale)) not in FLOATS or element_of(self.x) != element_of(self.zero_point):
             raise self.fail("scale must hold floats, x and zero_point one type of quantised numbers")
         self.check_scale(self.x, self.scale, self.zero_point)
-        return typed(shape_of(self.x), self.scale)
+        return (tensor_type(shape_of(self.x), element_of(self.result)),)
 
 
 @irdl_op_definition
@@ -151,6 +163,9 @@ class RequantizeOp(GeOp):
     x = operand_def(TENSOR)
     factor = operand_def(TENSOR)
     zero_point = operand_def(TENSOR)
+
+    def keeps_type(self, index: int) -> bool:
+        return index == 1
 
     def __init__(
         self,
@@ -174,6 +189,50 @@ class RequantizeOp(GeOp):
 
 
 @irdl_op_definition
+class DequantizeSumsOp(GeOp):
+    """x * (first * second): sums in i32 as floats, by the scales of both factors, in fp32 and rounded once.
+
+    first and second (f32, the latter may be absent) broadcast onto x.
+    """
+
+    name = "ge.dequantize_sums"
+    VECTOR_OPS: ClassVar[int] = 2
+
+    x = operand_def(TENSOR)
+    first = operand_def(TENSOR)
+    second = opt_operand_def(TENSOR)
+
+    def keeps_type(self, index: int) -> bool:
+        return index > 0
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        first: SSAValue | Operation,
+        second: SSAValue | Operation | None = None,
+        *,
+        result_type: Tensor | None = None,
+    ):
+        x = SSAValue.get(x)
+        self.init((x, first, second), {}, result_type or tensor_type(shape_of(x), f32))
+
+    def attribute_values(self) -> dict[str, Any]:
+        return {"to": element_name(element_of(self.result))}
+
+    def infer(self) -> tuple[Tensor, ...]:
+        if element_of(self.x) != i32 or any(element_of(value) != f32 for value in self.operands[1:]):
+            raise self.fail(f"x must be i32 and scales f32, got {self.operand_types}")
+        shape = shape_of(self.x)
+        for value in self.operands[1:]:
+            onto = broadcast_shapes(shape, shape_of(value))
+            if onto is None or not shapes_agree(onto, shape):
+                raise self.fail(f"operands {self.operand_shapes()} do not broadcast onto x")
+        if element_name(element_of(self.result)) not in FLOATS:
+            raise self.fail(f"the result must hold floats, got {element_of(self.result)}")
+        return (tensor_type(shape, element_of(self.result)),)
+
+
+@irdl_op_definition
 class DynamicQuantizeOp(GeOp):
     """x in 8 unsigned bits, its scale and its zero point, so that 0 and all of x are in range (ONNX DynamicQuantizeLinear).
 
@@ -187,6 +246,9 @@ class DynamicQuantizeOp(GeOp):
     result = result_def(TENSOR)
     scale = result_def(TENSOR)
     zero_point = result_def(TENSOR)
+
+    def keeps_type(self, index: int) -> bool:
+        return True
 
     def __init__(self, x: SSAValue | Operation, *, result_type: Sequence[Tensor] | None = None):
         self.init((x,), {}, result_type)
@@ -217,6 +279,9 @@ class QuantizedAddOp(GeOp):
     b_zero = operand_def(TENSOR)
     y_scale = operand_def(TENSOR)
     y_zero = operand_def(TENSOR)
+
+    def keeps_type(self, index: int) -> bool:
+        return True
 
     def __init__(self, *operands: SSAValue | Operation, result_type: Tensor | None = None):
         self.init(operands, {}, result_type)
@@ -355,6 +420,7 @@ QUANTIZATION = [
     QuantizeOp,
     DequantizeOp,
     RequantizeOp,
+    DequantizeSumsOp,
     DynamicQuantizeOp,
     QuantizedAddOp,
     MatmulIntegerOp,

@@ -50,7 +50,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "pooling": ("max_pool", "max_pool_indices", "avg_pool", "global_avg_pool", "global_max_pool"),
         "quantization": (
             *("quantize", "dequantize", "requantize", "dynamic_quantize", "matmul_integer", "conv2d_integer"),
-            "quantized_add",
+            *("quantized_add", "dequantize_sums"),
         ),
         "recurrence": ("rnn", "gru", "lstm", "linear_attention"),
         "reduction": (

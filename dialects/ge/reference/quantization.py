@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graph_engine.dialects.ge.reference.convolution import conv2d
-from graph_engine.dialects.ge.reference.element_types import NUMPY_NAMES, convert
+from graph_engine.dialects.ge.reference.element_types import NUMPY_NAMES, convert, numpy_dtype
 from graph_engine.dialects.ge.reference.rounding import Array, narrow
 
 _NAMES = {numpy_name: name for name, numpy_name in NUMPY_NAMES.items()}
@@ -49,18 +49,23 @@ def quantize(
         return _rounded(real, _along(zero_point, x, axis, block), zero_point.dtype)
 
 
-def dequantize(x: Array, scale: Array, zero_point: Array, *, axis: int = 1, block: int = 0) -> Array:
-    """(x - zero_point) * scale in the type of scale."""
+def dequantize(x: Array, scale: Array, zero_point: Array, *, axis: int = 1, block: int = 0, to: str = "") -> Array:
+    """(x - zero_point) * scale in type `to`, by default that of scale."""
     integer = not _NAMES[str(x.dtype)].startswith("f")
     wide = np.dtype(np.int32 if integer else np.float32)
     real = x.astype(wide) - _along(zero_point, x, axis, block).astype(wide)
     factor = _along(scale, x, axis, block)
-    return narrow(real.astype(np.float32) * factor.astype(np.float32), scale.dtype)
+    return narrow(real.astype(np.float32) * factor.astype(np.float32), numpy_dtype(to) if to else scale.dtype)
 
 
 def requantize(x: Array, factor: Array, zero_point: Array) -> Array:
     """round(x * factor) + zero_point in the type of zero_point."""
     return _rounded(x.astype(np.float32) * factor, zero_point, zero_point.dtype)
+
+
+def dequantize_sums(x: Array, first: Array, second: Array | None = None, *, to: str = "f32") -> Array:
+    """x * (first * second) in type `to`."""
+    return narrow(x.astype(np.float32) * (first if second is None else first * second), numpy_dtype(to))
 
 
 def dynamic_quantize(x: Array) -> list[Array]:

@@ -42,3 +42,12 @@ func.func @sum(%a: tensor<2x6xi8>, %s: tensor<f32>, %z: tensor<i8>, %b: tensor<6
   %y = ge.quantized_add %a, %s, %z, %b, %s, %z, %s, %z : (tensor<2x6xi8>, tensor<f32>, tensor<i8>, tensor<6xi8>, tensor<f32>, tensor<i8>, tensor<f32>, tensor<i8>) -> tensor<2x6xi8>
   return
 }
+
+// CHECK-LABEL: func.func @to_floats
+func.func @to_floats(%x: tensor<4x8xi32>, %s: tensor<f32>, %v: tensor<8xf32>, %q: tensor<8xi8>, %z: tensor<i8>) {
+  // CHECK: %y = ge.dequantize_sums %x, %s, %v : (tensor<4x8xi32>, tensor<f32>, tensor<8xf32>) -> tensor<4x8xf16>
+  %y = ge.dequantize_sums %x, %s, %v : (tensor<4x8xi32>, tensor<f32>, tensor<8xf32>) -> tensor<4x8xf16>
+  // CHECK: %d = ge.dequantize %q, %s, %z : (tensor<8xi8>, tensor<f32>, tensor<i8>) -> tensor<8xf16>
+  %d = ge.dequantize %q, %s, %z : (tensor<8xi8>, tensor<f32>, tensor<i8>) -> tensor<8xf16>
+  return
+}
