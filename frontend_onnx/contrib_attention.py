@@ -13,10 +13,12 @@ from graph_engine.dialects.ge.indexing import GatherOp
 from graph_engine.dialects.ge.interning import numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, SelectOp
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.quantization import DequantizeSumsOp
 from graph_engine.dialects.ge.shape import ConcatOp, SliceOp, TransposeOp
 from graph_engine.frontend_onnx.activation import number
 from graph_engine.frontend_onnx.attention import Bias, attend, join_heads, rotate, split_heads
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.quantization import integer_product, zeros_like
 from graph_engine.frontend_onnx.windows import reshape
 
 if TYPE_CHECKING:
@@ -85,25 +87,44 @@ def attention(node: Node) -> list[SSAValue | None]:
     """A projection, then products, softmax, additions."""
     if node.int("do_rotary", 0) or node.int("past_present_share_buffer", 0):
         raise Unsupported("do_rotary and past_present_share_buffer")
-    x, w, heads = node.operand(0), node.operand(1), node.int("num_heads")
+    w = node.operand(1)
     width = static_dim(shape_of(w)[1], "the width of the weights")
     sizes = node.ints("qkv_hidden_sizes", [width // 3] * 3)
-    packed = node.emit(MatmulOp(x, w, node.optional(2)))
+    packed = node.emit(MatmulOp(node.operand(0), w, node.optional(2)))
+    return _self_attention(node, packed, sizes, mask=3, past=4, added=5)
+
+
+def quantised_attention(node: Node) -> list[SSAValue | None]:
+    """A projection in i32 as reals, then products, softmax, additions."""
+    if node.int("do_rotary", 0) or node.int("past_present_share_buffer", 0):
+        raise Unsupported("do_rotary and past_present_share_buffer")
+    x, w, b, x_scale, w_scale = (node.operand(index) for index in range(5))
+    x_zero, w_zero = (node.optional(6 + i) or zeros_like(node, value) for i, value in enumerate((x, w)))
+    packed = node.emit(DequantizeSumsOp(integer_product(node, x, w, x_zero, w_zero), x_scale, w_scale))
+    width = static_dim(shape_of(w)[1], "the width of the weights")
+    return _self_attention(node, node.emit(AddOp(packed, b)), [width // 3] * 3, mask=5, past=8, added=9)
+
+
+def _self_attention(
+    node: Node, packed: SSAValue, sizes: Sequence[int], *, mask: int, past: int, added: int
+) -> list[SSAValue | None]:
+    """Attention of queries, keys and values that stand side by side; `mask`, `past`, `added` are places of inputs."""
+    heads = node.int("num_heads")
     q, k, v = (split_heads(node, part, heads) for part in _parts(node, packed, sizes, 2))
-    past = 0
-    if node.has(4):
-        old = node.operand(4)
-        past = shape_of(old)[3]
+    before = 0
+    if node.has(past):
+        old = node.operand(past)
+        before = shape_of(old)[3]
         k = node.emit(ConcatOp([_one_of(node, old, 0, 0), k], axis=2))
         v = node.emit(ConcatOp([_one_of(node, old, 0, 1), v], axis=2))
     queries, keys = shape_of(q)[2], shape_of(k)[2]
     bias = Bias(node, q)
-    if node.has(3):
-        _mask(node, bias, node.operand(3), keys)
-    if node.has(5):
-        bias.added.append(node.operand(5))
+    if node.has(mask):
+        _mask(node, bias, node.operand(mask), keys)
+    if node.has(added):
+        bias.added.append(node.operand(added))
     if node.int("unidirectional", 0):
-        _causal(bias, queries, keys, past)
+        _causal(bias, queries, keys, before)
     y, _ = attend(node, q, k, v, bias, scale=_scale(node, shape_of(q)[3]))
     present: SSAValue | None = None
     if node.result_used(1):
@@ -239,6 +260,7 @@ def rotary_embedding(node: Node) -> SSAValue:
 
 _OPERATORS: dict[str, Converter] = {
     "Attention": attention,
+    "QAttention": quantised_attention,
     "MultiHeadAttention": multi_head_attention,
     "GroupQueryAttention": group_query_attention,
     "RotaryEmbedding": rotary_embedding,

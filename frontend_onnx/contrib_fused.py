@@ -19,6 +19,7 @@ from graph_engine.frontend_onnx.activation import gelu, number
 from graph_engine.frontend_onnx.convolution import conv
 from graph_engine.frontend_onnx.matmul import gemm, product_of, scaled
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.normalization import layer_normalization
 from graph_engine.frontend_onnx.windows import reshape
 
 if TYPE_CHECKING:
@@ -236,6 +237,7 @@ _OPERATORS: dict[str, Converter] = {
     "QuickGelu": quick_gelu,
     "BiasAdd": bias_add,
     "GroupNorm": group_norm,
+    "LayerNormalization": layer_normalization,
     "SkipLayerNormalization": skip_layer_normalization,
     "SkipSimplifiedLayerNormalization": skip_simplified_layer_normalization,
     "EmbedLayerNormalization": embed_layer_normalization,

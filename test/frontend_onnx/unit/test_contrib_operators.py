@@ -243,6 +243,23 @@ def test_attention_with_its_projection(form: str, unidirectional: int, past: boo
     microsoft("Attention", inputs, attributes, outputs=2 if past else 1, constants=["w", "b"])
 
 
+@pytest.mark.parametrize("past", [False, True])
+def test_attention_with_a_quantised_projection(past: bool) -> None:
+    inputs = {
+        "x": whole(np.uint8, BATCH, QUERIES, 12),
+        "w": whole(np.int8, 12, 3 * HIDDEN),
+        "b": floats(3 * HIDDEN),
+        "x_scale": np.array(0.01, F32),
+        "w_scale": np.array(0.005, F32),
+        "mask": mask_of("keys") if past else None,
+        "x_zero": np.array(120, np.uint8),
+        "w_zero": np.array(0, np.int8),
+        "past": floats(2, BATCH, HEADS, KEYS - QUERIES, WIDTH) if past else None,
+    }
+    attributes = {"num_heads": HEADS, "unidirectional": 1}
+    microsoft("QAttention", inputs, attributes, outputs=2 if past else 1, constants=["w", *parameters(inputs)])
+
+
 @pytest.mark.parametrize("old", [0, 3])
 @pytest.mark.parametrize("attributes", [{}, {"softcap": 2.0}, {"do_rotary": 1}, {"do_rotary": 1, "rotary_interleaved": 1}, {"local_window_size": 2}])  # fmt: skip
 def test_group_query_attention(old: int, attributes: dict[str, Any]) -> None:
