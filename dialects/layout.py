@@ -414,6 +414,12 @@ class TransDataOp(IRDLOperation):
         return [transdata(inputs[0], cast("TensorType[Any]", self.x.type), cast("TensorType[Any]", self.y.type))]
 
 
+def groups_of(op: TransDataOp) -> int:
+    """The groups of the convolution whose filter is stored or read, 1 for every other tensor."""
+    encodings = [encoding_of(cast("TensorType[Any]", value.type)) for value in (op.x, op.y)]
+    return max((encoding.groups.data for encoding in encodings if isinstance(encoding, FractalZ)), default=1)
+
+
 LAYOUT = Dialect(
     "layout",
     [TransDataOp],

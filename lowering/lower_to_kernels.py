@@ -24,6 +24,7 @@ from graph_engine.dialects.ge.core import GeOp, Tensor, Trait
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
+from graph_engine.lowering.element_types import require_element_types
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.table import select
@@ -216,5 +217,6 @@ class LowerToKernels(GePass):
         for func in list(op.ops):
             if isinstance(func, FuncOp):
                 require_static_sizes(func)
+                require_element_types(func)
                 for operator in list(func.body.block.ops):
                     lowering.lower(operator)

@@ -21,10 +21,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.dialects.ascend.task import AicpuOp, BufferOp, CallOp, CopyTaskOp, LaunchOp, ProgramOp, StreamOp
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import GeOp, Tensor
-from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.locations import source_nodes
-from graph_engine.lowering.lower_to_kernels import is_view
+from graph_engine.dialects.layout import TransDataOp, groups_of
+from graph_engine.lowering.lower_to_kernels import is_view, layout_bytes
 from graph_engine.transforms.pass_base import GePass, OperatorError
 
 
@@ -138,15 +138,14 @@ class _Scheduler:
             kind = op.info.data.get("type")
             label = self.label(op, kind.data if isinstance(kind, StringAttr) else "Kernel")
             task: Operation = LaunchOp(label, op.kernel.data, inputs, results, kernel.block_dim.value.data, op.info)
-        elif isinstance(op, GeOp):
-            attributes = op.attribute_values()
-            if op.name == "ge.cast":
-                attributes["to"] = element_name(cast(Tensor, op.results[0].type).element_type)
+        elif isinstance(op, GeOp | TransDataOp):
+            attributes = op.attribute_values() if isinstance(op, GeOp) else {"groups": groups_of(op)}
             kind_name = "".join(part.capitalize() for part in op.name.removeprefix("ge.").split("_"))
+            kind_name = kind_name if isinstance(op, GeOp) else "TransData"
             info: dict[str, Attribute] = {
                 "type": StringAttr(kind_name),
-                "macs": IntegerAttr(op.cost().macs, 64),
-                "layout_bytes": IntegerAttr(0, 64),
+                "macs": IntegerAttr(op.cost().macs if isinstance(op, GeOp) else 0, 64),
+                "layout_bytes": IntegerAttr(layout_bytes(op), 64),
             }
             if "ge.no_kernel" in op.attributes:
                 info["no_kernel"] = op.attributes["ge.no_kernel"]

@@ -19,12 +19,12 @@ def require_static_sizes(function: FuncOp) -> None:
     """Raises GraphEngineError if some size is unknown, naming where it comes from: model inputs, or operators whose
     results are as long as their data want."""
     inputs = [
-        f"input '{_input_name(function, index)}' is {shape_text(shape_of_type(type))}"
+        f"input '{input_name(function, index)}' is {shape_text(shape_of_type(type))}"
         for index, type in enumerate(function.function_type.inputs)
         if _unknown(type)
     ]
     makers = [
-        f"{_node(op)}: {op.name} gives {', '.join(shape_text(shape_of_type(t)) for t in op.result_types if _unknown(t))}"
+        f"{node_title(op)}: {op.name} gives {', '.join(shape_text(shape_of_type(t)) for t in op.result_types if _unknown(t))}"
         for op in function.body.block.ops
         if any(map(_unknown, op.result_types)) and not any(map(_unknown, op.operand_types))
     ]
@@ -45,12 +45,14 @@ def _some(lines: list[str]) -> list[str]:
     return lines[:SHOWN] + ([f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])
 
 
-def _node(op: Operation) -> str:
+def node_title(op: Operation) -> str:
+    """The node that an operator comes from, for messages."""
     names = [node.name for node in source_nodes(op.location)]
     return f"node '{names[0]}'" if names else "an operator"
 
 
-def _input_name(function: FuncOp, index: int) -> str:
+def input_name(function: FuncOp, index: int) -> str:
+    """The name of a model input, for messages."""
     attributes = function.arg_attrs.data[index] if function.arg_attrs is not None else None
     name = attributes.data.get("ge.name") if isinstance(attributes, DictionaryAttr) else None
     return name.data if isinstance(name, StringAttr) else str(index)

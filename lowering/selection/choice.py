@@ -9,7 +9,9 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ge.activation import GeluOp
 from graph_engine.dialects.ge.core import GeOp, Tensor
+from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.layout import NC1HWC0, Encoding, encoding_of, physical_shape
@@ -59,9 +61,11 @@ def tensor(value: SSAValue) -> Tensor:
 
 
 def require_static(*types: Tensor) -> None:
-    """Raises NoKernel where a size is not known."""
+    """Raises NoKernel where a size is not known, or nothing is there to move."""
     if any(-1 in shape_of_type(ty) for ty in types):
         raise NoKernel("a size is not known before run time")
+    if any(0 in shape_of_type(ty) for ty in types):
+        raise NoKernel("a tensor has no elements")
 
 
 def require_encoding(ty: Tensor, kind: type[Encoding]) -> Encoding:
@@ -110,10 +114,18 @@ def elementwise_step(op: Operation, number_of: dict[SSAValue, int]) -> Step:
     if op.name not in STEPS and op.name != "ge.cast":
         raise NoKernel(f"the Vector engine has no instruction sequence for {op.name}")
     assert isinstance(op, GeOp)
-    values = op.attribute_values() if op.name != "ge.cast" else {}
-    attributes = tuple((k, float(v)) for k, v in sorted(values.items()))
+    attributes = tuple(sorted(_step_attributes(op).items()))
     ty = tensor(op.results[0])
     return Step(op.name, tuple(number_of[v] for v in op.operands), attributes, dtype_of_tensor(ty))
+
+
+def _step_attributes(op: GeOp) -> dict[str, float]:
+    """The properties of an elementwise operator as numbers."""
+    if isinstance(op, CastOp):
+        return {}
+    if isinstance(op, GeluOp):
+        return {"tanh": float(op.approximate.data == "tanh")}
+    return {name: float(value) for name, value in op.attribute_values().items()}
 
 
 def stored_shape(value: SSAValue) -> tuple[int, ...]:

@@ -203,7 +203,8 @@ def run_aicpu(memory: GlobalMemory, call: AicpuCall) -> None:
 
     `layout.transdata` needs no arithmetic: every input is unpacked and every output packed as its format says.
     """
-    inputs = [read_tensor(memory, tensor) for tensor in call.inputs]
+    groups = int(call.attributes.get("groups", 1)) if call.op == "layout.transdata" else 1
+    inputs = [read_tensor(memory, tensor, groups) for tensor in call.inputs]
     if call.op == "layout.transdata":
         outputs = [_converted(array, tensor) for array, tensor in zip(inputs, call.outputs, strict=True)]
     else:
@@ -211,7 +212,7 @@ def run_aicpu(memory: GlobalMemory, call: AicpuCall) -> None:
 
         outputs = evaluate(call.op, inputs, call.attributes)[: len(call.outputs)]
     for tensor, array in zip(call.outputs, outputs, strict=True):
-        write_tensor(memory, tensor, array)
+        write_tensor(memory, tensor, array, groups)
 
 
 def _converted(array: Array, tensor: TensorDesc) -> Array:

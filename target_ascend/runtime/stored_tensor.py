@@ -26,20 +26,25 @@ _INNER_SIZES = {
 }
 
 
-def read_tensor(memory: GlobalMemory, tensor: TensorDesc) -> Array:
-    """The logical array of `tensor`; it may be a view of the memory, so copy what must outlive the next write."""
+def read_tensor(memory: GlobalMemory, tensor: TensorDesc, groups: int = 1) -> Array:
+    """The logical array of `tensor`; it may be a view of the memory, so copy what must outlive the next write.
+
+    `groups` are those of a convolution's filter in FRACTAL_Z, which the tensor's description does not tell.
+    """
     raw = memory.read(tensor.location, tensor.bytes)
     stored = raw.view(tensor.dtype.numpy)[: int(np.prod(tensor.physical_shape))].reshape(tensor.physical_shape)
-    return stored.reshape(tensor.shape) if _is_plain(tensor) else _index_map(tensor).unpack(stored, tensor.shape)
+    return (
+        stored.reshape(tensor.shape) if _is_plain(tensor) else _index_map(tensor, groups).unpack(stored, tensor.shape)
+    )
 
 
-def write_tensor(memory: GlobalMemory, tensor: TensorDesc, array: Array) -> None:
-    """Stores a logical array. Raises GraphEngineError unless shape and dtype are those of `tensor`."""
+def write_tensor(memory: GlobalMemory, tensor: TensorDesc, array: Array, groups: int = 1) -> None:
+    """Stores a logical array; `groups` as for `read_tensor`. Raises GraphEngineError unless shape and dtype are those of `tensor`."""
     if array.shape != tensor.shape or array.dtype != np.dtype(tensor.dtype.numpy):
         raise GraphEngineError(
             f"tensor '{tensor.name}' is {tensor.dtype.numpy}{list(tensor.shape)}, its task gave {array.dtype}{list(array.shape)}"
         )
-    stored = array if _is_plain(tensor) else _index_map(tensor).pack(array)
+    stored = array if _is_plain(tensor) else _index_map(tensor, groups).pack(array)
     memory.write(tensor.location, np.ascontiguousarray(stored))
 
 
@@ -60,17 +65,18 @@ def _is_plain(tensor: TensorDesc) -> bool:
     return tensor.format == "ND" or tensor.physical_shape == tensor.shape
 
 
-def _index_map(tensor: TensorDesc) -> Any:
+def _index_map(tensor: TensorDesc, groups: int = 1) -> Any:
     from graph_engine.planning.index_map import FORMATS
 
     inner = _INNER_SIZES.get(tensor.format, ())
     if tensor.format not in FORMATS:
         raise GraphEngineError(f"tensor '{tensor.name}' has the unknown format {tensor.format}")
     sizes = dict(zip(inner, tensor.physical_shape[-len(inner) :], strict=True)) if inner else {}
-    index_map = FORMATS[tensor.format].bind(**sizes)
+    form = FORMATS[tensor.format]
+    index_map = form.bind(groups=groups if form.grouped is not None else 1, **sizes)
     if index_map.physical_shape(tensor.shape) != tensor.physical_shape:
         raise GraphEngineError(
             f"tensor '{tensor.name}' {list(tensor.shape)} is stored as {list(tensor.physical_shape)}, "
-            f"which is not {tensor.format} without groups"
+            f"which is not {tensor.format} in {groups} group{'s' if groups > 1 else ''}"
         )
     return index_map
