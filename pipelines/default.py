@@ -49,6 +49,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "fold-constants"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.FUSED, "fuse-integer-sums"),
+    (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "fuse-conv-bn-relu"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),

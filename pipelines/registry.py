@@ -26,6 +26,7 @@ PASSES: dict[str, str] = {
     "fold-constants": "graph_engine.transforms.fold_constants:FoldConstants",
     "ge-canonicalize": "graph_engine.transforms.ge_canonicalize:GeCanonicalize",
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
+    "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
     "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",
     "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",
