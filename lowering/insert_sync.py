@@ -10,124 +10,26 @@
 An alloc's body is one life of its content. Inside it a *forward* flag orders every pair of statements of different
 pipes that conflict. A *credit* lets the first pipe of the next life start: it is set after the last access of each
 other pipe, waited for before the first access, given once per version at the start of the block and taken back at
-its end. Event numbers belong to a slot and rotate with its versions, so no event is set twice before it is waited
+its end. Flags that others imply are left out (`buffer_lives`). Event numbers belong to a slot and rotate with its versions, so no event is set twice before it is waited
 for. Where a pair of pipes runs out of events, a barrier over all pipes takes the place of the flag.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import AllocOp, BlocksOp, KernelOp
+from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
 from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
-from graph_engine.lowering.kernels.loops import (
-    alloc_of,
-    allocs_by_slot,
-    enclosing_loops,
-    instructions_of,
-    version_index,
-)
+from graph_engine.lowering.buffer_lives import Credit, Edge, Life, Paths, credits_of, forward_edges, life_of
+from graph_engine.lowering.kernels.loops import allocs_by_slot, version_index
 from graph_engine.target_ascend.isa.model import Pipe
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
-from graph_engine.transforms.pass_base import GePass, OperatorError
-
-Edge: TypeAlias = tuple[int, Pipe, int, Pipe]
-"""Statement i in pipe p before statement j in pipe q, by position in the body."""
-
-
-@dataclass
-class Access:
-    """What one statement does to one alloc in one pipe."""
-
-    reads: bool = False
-    writes: bool = False
-
-
-@dataclass
-class Life:
-    """One alloc: the statements of its body that touch it."""
-
-    alloc: AllocOp
-    body: Block
-    touched: dict[int, dict[Pipe, Access]] = field(default_factory=dict[int, dict[Pipe, Access]])
-
-    @property
-    def first(self) -> int:
-        """Position of the first statement."""
-        return min(self.touched)
-
-    @property
-    def first_pipe(self) -> Pipe:
-        """The pipe that starts this life."""
-        return next(iter(self.touched[self.first]))
-
-    def last(self, pipe: Pipe) -> int:
-        """Position of the last statement in `pipe`."""
-        return max(i for i, pipes in self.touched.items() if pipe in pipes)
-
-    @property
-    def pipes(self) -> list[Pipe]:
-        """All pipes that touch it, in their own order."""
-        return sorted({pipe for pipes in self.touched.values() for pipe in pipes})
-
-
-def _life(alloc: AllocOp, order: dict[Operation, int]) -> Life:
-    body = alloc.parent_block()
-    assert body is not None
-    life = Life(alloc, body)
-    for instruction in instructions_of(alloc):
-        statement: Operation = instruction
-        while statement.parent_block() is not body:
-            parent = statement.parent_op()
-            assert parent is not None
-            statement = parent
-        access = life.touched.setdefault(order[statement], {}).setdefault(instruction.pipe, Access())
-        access.reads |= any(alloc_of(s) is alloc for s in instruction.sources)
-        if alloc_of(instruction.dst) is alloc:
-            access.writes = True
-            access.reads |= not instruction.writes_only
-    for pipes in life.touched.values():
-        if len(pipes) > 1 and any(access.writes for access in pipes.values()):
-            raise OperatorError(
-                alloc,
-                f"buffer {alloc.slot.data} is written and used by several pipes in one inner loop; "
-                "allocate it inside that loop",
-            )
-    return life
-
-
-def _forward(life: Life) -> list[Edge]:
-    edges: list[Edge] = []
-    positions = sorted(life.touched)
-    for b, j in enumerate(positions):
-        for q, later in life.touched[j].items():
-            for i in positions[:b]:
-                for p, earlier in life.touched[i].items():
-                    if p is not q and (earlier.writes or later.writes):
-                        edges.append((i, p, j, q))
-    return edges
-
-
-def _prune(edges: dict[Edge, list[Life]]) -> dict[Edge, list[Life]]:
-    """Drops an edge where another one of the same pipes starts no earlier and ends no later."""
-    kept: dict[Edge, list[Life]] = {}
-    groups: dict[tuple[Pipe, Pipe], list[Edge]] = {}
-    for edge in edges:
-        groups.setdefault((edge[1], edge[3]), []).append(edge)
-    for group in groups.values():
-        latest = -1
-        # Ends ascending, starts descending: an edge is needed only if it starts after all that end no later.
-        for edge in sorted(group, key=lambda e: (e[2], -e[0])):
-            if edge[0] > latest:
-                latest = edge[0]
-                kept[edge] = edges[edge]
-    return kept
+from graph_engine.transforms.pass_base import GePass
 
 
 @dataclass
@@ -184,82 +86,79 @@ def _versions(life: Life) -> tuple[int, Expr]:
 
 def insert_sync(region: BlocksOp, event_ids: int) -> None:
     """Inserts the flags of one region."""
-    slots = allocs_by_slot(region)
-    orders: dict[Block, tuple[dict[Operation, int], list[Operation]]] = {}
-    lives: dict[str, list[Life]] = {}
+    statements: dict[Block, list[Operation]] = {}
+    orders: dict[Block, dict[Operation, int]] = {}
+    slots: dict[str, list[Life]] = {}
     bodies: dict[Block, list[Life]] = {}
-    for slot, allocs in slots.items():
+    for slot, allocs in allocs_by_slot(region).items():
         for alloc in allocs:
             body = alloc.parent_block()
             assert body is not None
             if body not in orders:
-                statements = list(body.ops)
-                orders[body] = {op: i for i, op in enumerate(statements)}, statements
-            life = _life(alloc, orders[body][0])
+                statements[body] = list(body.ops)
+                orders[body] = {op: i for i, op in enumerate(statements[body])}
+            life = life_of(alloc, orders[body])
             if life.touched:
-                lives.setdefault(slot, []).append(life)
+                slots.setdefault(slot, []).append(life)
                 bodies.setdefault(body, []).append(life)
-    events = _Events(event_ids)
-    plan = _Plan()
-    start, end = list[Operation](), list[Operation]()
-    for slot, slot_lives in lives.items():
-        if len(slot_lives) > 1 or enclosing_loops(slot_lives[0].alloc):
-            _credits(slot, slot_lives, orders, events, plan, start, end)
-    for body, body_lives in bodies.items():
-        edges: dict[Edge, list[Life]] = {}
-        for life in body_lives:
-            for edge in _forward(life):
-                edges.setdefault(edge, []).append(life)
+    edges = {body: forward_edges(lives) for body, lives in bodies.items()}
+    writer = _Writer(statements, _Events(event_ids))
+    for credit in credits_of(slots, {body: Paths.of(found) for body, found in edges.items()}):
+        writer.credit(credit)
+    for body, found in edges.items():
+        writer.forward(body, found)
+    writer.apply(region.body.block)
+
+
+@dataclass
+class _Writer:
+    """Collects what goes before and after each statement, at the start and at the end."""
+
+    statements: dict[Block, list[Operation]]
+    events: _Events
+    plan: _Plan = field(default_factory=_Plan)
+    start: list[Operation] = field(default_factory=list[Operation])
+    end: list[Operation] = field(default_factory=list[Operation])
+
+    def forward(self, body: Block, edges: dict[Edge, list[Life]]) -> None:
+        """The flags inside the lives of a body."""
         ordinals: dict[tuple[Pipe, Pipe, str], int] = {}
-        statements = orders[body][1]
-        for (i, p, j, q), holders in sorted(_prune(edges).items(), key=lambda item: item[0][2]):
+        statements = self.statements[body]
+        for (i, p, j, q), holders in sorted(edges.items(), key=lambda item: item[0][2]):
             holder = min(holders, key=lambda life: life.alloc.slot.data)
             slot = holder.alloc.slot.data
             ordinal = ordinals[p, q, slot] = ordinals.get((p, q, slot), -1) + 1
             count, index = _versions(holder)
-            event = events.get(p, q, f"{slot}>", ordinal, count)
+            event = self.events.get(p, q, f"{slot}>", ordinal, count)
             if event is None:
-                plan.put_before(statements[j], BarrierOp(Pipe.ALL))
+                self.plan.put_before(statements[j], BarrierOp(Pipe.ALL))
                 continue
-            plan.put_after(statements[i], SetFlagOp(p, q, event, count, index))
-            plan.put_before(statements[j], WaitFlagOp(p, q, event, count, index))
-    plan.apply()
-    block = region.body.block
-    first = block.first_op
-    if first is not None:
-        block.insert_ops_before(start, first)
-    block.add_ops(end)
+            self.plan.put_after(statements[i], SetFlagOp(p, q, event, count, index))
+            self.plan.put_before(statements[j], WaitFlagOp(p, q, event, count, index))
 
-
-def _credits(
-    slot: str,
-    lives: list[Life],
-    orders: dict[Block, tuple[dict[Operation, int], list[Operation]]],
-    events: _Events,
-    plan: _Plan,
-    start: list[Operation],
-    end: list[Operation],
-) -> None:
-    first_pipe, pipes = lives[0].first_pipe, lives[0].pipes
-    for life in lives:
-        if life.first_pipe is not first_pipe or life.pipes != pipes:
-            raise OperatorError(life.alloc, f"the allocs of slot {slot} are used by different pipes")
-    for pipe in pipes:
-        if pipe is first_pipe:
-            continue
-        count = lives[0].alloc.version_count
-        event = events.get(pipe, first_pipe, f"{slot}<", 0, count)
+    def credit(self, credit: Credit) -> None:
+        """The flags between the lives of a slot."""
+        pipe, first_pipe, count = credit.pipe, credit.lives[0].first_pipe, credit.versions
+        event = self.events.get(pipe, first_pipe, f"{credit.slot}<", 0, count)
         if event is not None:
-            start += [SetFlagOp(pipe, first_pipe, event + v) for v in range(count)]
-            end += [WaitFlagOp(pipe, first_pipe, event + v) for v in range(count)]
-        for life in lives:
-            statements = orders[life.body][1]
+            self.start += [SetFlagOp(pipe, first_pipe, event + v) for v in range(count)]
+            self.end += [WaitFlagOp(pipe, first_pipe, event + v) for v in range(count)]
+        for life in credit.lives:
+            statements = self.statements[life.body]
             if event is None:
-                plan.put_before(statements[life.first], BarrierOp(Pipe.ALL))
+                self.plan.put_before(statements[life.first], BarrierOp(Pipe.ALL))
                 continue
             _, index = _versions(life)
-            plan.put_before(statements[life.first], WaitFlagOp(pipe, first_pipe, event, count, index))
-            plan.put_after(statements[life.last(pipe)], SetFlagOp(pipe, first_pipe, event, count, index))
+            self.plan.put_before(statements[life.first], WaitFlagOp(pipe, first_pipe, event, count, index))
+            self.plan.put_after(statements[life.last(pipe)], SetFlagOp(pipe, first_pipe, event, count, index))
+
+    def apply(self, block: Block) -> None:
+        """Inserts everything into the region's block."""
+        self.plan.apply()
+        first = block.first_op
+        if first is not None:
+            block.insert_ops_before(self.start, first)
+        block.add_ops(self.end)
 
 
 @dataclass(frozen=True)

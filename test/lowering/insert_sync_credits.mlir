@@ -31,7 +31,7 @@ ascend.kernel @credit(%x: memref<4096xf16, #ascend.gm> r, %y: memref<4096xf16, #
 
 // -----
 
-// Each pipe that touches the buffer after the first one gives a credit of its own; the constant beside it gives none.
+// Two pipes read in no order: each gives a credit of its own. The constant beside them is filled once and gives none.
 // CHECK-LABEL: @credit_of_every_pipe(
 ascend.kernel @credit_of_every_pipe(%x: memref<4096xf16, #ascend.gm> r, %y: memref<4096xf16, #ascend.gm> w) blocks(1) {
   ascend.blocks %blk = 0 to 1 {
@@ -42,6 +42,7 @@ ascend.kernel @credit_of_every_pipe(%x: memref<4096xf16, #ascend.gm> r, %y: memr
     ascend.mte.copy %x0 to %once : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
     ascend.loop %i = 0 to 8 {
       %u = ascend.alloc "u" : memref<128xf16, #ascend.ub>
+      %s = ascend.alloc "s" : memref<128xf16, #ascend.ub>
       %xi = ascend.view %x[%i * 128] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
       %yi = ascend.view %y[%i * 128] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
       // CHECK: ascend.loop
@@ -50,9 +51,10 @@ ascend.kernel @credit_of_every_pipe(%x: memref<4096xf16, #ascend.gm> r, %y: memr
       // CHECK-NEXT: ascend.mte.copy %xi to %u
       ascend.mte.copy %xi to %u : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
       // CHECK: ascend.vec.add
-      ascend.vec.add %u, %once to %u : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
-      // CHECK: ascend.sync.set_flag [V -> MTE2] 0
-      // CHECK: ascend.mte.copy %u to %yi
+      ascend.vec.add %u, %once to %s : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      // CHECK-NEXT: ascend.sync.set_flag [V -> MTE2] 0
+      // CHECK-NEXT: ascend.sync.wait_flag [MTE2 -> MTE3] 0
+      // CHECK-NEXT: ascend.mte.copy %u to %yi
       ascend.mte.copy %u to %yi : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.gm>
       // CHECK-NEXT: ascend.sync.set_flag [MTE3 -> MTE2] 0
       // CHECK-NEXT: }
@@ -60,6 +62,54 @@ ascend.kernel @credit_of_every_pipe(%x: memref<4096xf16, #ascend.gm> r, %y: memr
     // CHECK-NEXT: ascend.sync.wait_flag [V -> MTE2] 0
     // CHECK-NEXT: ascend.sync.wait_flag [MTE3 -> MTE2] 0
     // CHECK-NEXT: }
+  }
+}
+
+// -----
+
+// MTE3 waits for V, so its credit says that V is through as well. The load of MTE2 reaches MTE3 by way of V.
+// CHECK-LABEL: @implied(
+ascend.kernel @implied(%x: memref<4096xf16, #ascend.gm> r, %y: memref<4096xf16, #ascend.gm> w) blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    ascend.loop %i = 0 to 8 {
+      %u = ascend.alloc "u" : memref<128xf16, #ascend.ub>
+      %xi = ascend.view %x[%i * 128] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+      %yi = ascend.view %y[%i * 128] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+      // CHECK: ascend.sync.wait_flag [MTE3 -> MTE2] 0
+      // CHECK-NEXT: ascend.mte.copy %xi to %u
+      ascend.mte.copy %xi to %u : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+      // CHECK-NEXT: ascend.sync.set_flag [MTE2 -> V] 0
+      // CHECK-NEXT: ascend.sync.wait_flag [MTE2 -> V] 0
+      // CHECK-NEXT: ascend.vec.relu
+      ascend.vec.relu %u to %u : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      // CHECK-NEXT: ascend.sync.set_flag [V -> MTE3] 0
+      // CHECK-NEXT: ascend.sync.wait_flag [V -> MTE3] 0
+      // CHECK-NEXT: ascend.mte.copy %u to %yi
+      ascend.mte.copy %u to %yi : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.gm>
+      // CHECK-NEXT: ascend.sync.set_flag [MTE3 -> MTE2] 0
+      // CHECK-NEXT: }
+    }
+  }
+}
+
+// -----
+
+// Filled as often as it has versions: nothing waits for a credit.
+// CHECK-LABEL: @as_many_versions_as_contents(
+ascend.kernel @as_many_versions_as_contents(%x: memref<4096xf16, #ascend.gm> r, %y: memref<4096xf16, #ascend.gm> w) blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    // CHECK-NOT: [MTE3 -> MTE2]
+    // CHECK: ascend.sync.set_flag [MTE2 -> MTE3] 0 + (%i) mod 2
+    // CHECK-NOT: [MTE3 -> MTE2]
+    // CHECK: ascend.mte.copy %u to %yi
+    // CHECK-NOT: [MTE3 -> MTE2]
+    ascend.loop %i = 0 to 2 {
+      %u = ascend.alloc "u" versions(2) : memref<128xf16, #ascend.ub>
+      %xi = ascend.view %x[%i * 128] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+      %yi = ascend.view %y[%i * 128] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+      ascend.mte.copy %xi to %u : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+      ascend.mte.copy %u to %yi : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.gm>
+    }
   }
 }
 

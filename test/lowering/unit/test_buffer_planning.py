@@ -109,7 +109,7 @@ def rounded(size: int) -> int:
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-@settings(max_examples=300, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=200, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(drawn=programs())
 def test_plans(in_place: bool, drawn: Drawn) -> None:
     plan_buffers(drawn.program, ALIGNMENT, in_place)
