@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-from graph_engine.dialects.ge.core import DYNAMIC
+from graph_engine.frontend_onnx.extents import UnknownExtent, elements, has_unknown
 from graph_engine.frontend_onnx.folding import known_shape
-from graph_engine.frontend_onnx.node import Node, UnknownExtent, Unsupported, has_unknown
+from graph_engine.frontend_onnx.node import Node, Unsupported
 from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader, splat
 from graph_engine.frontend_onnx.values import Values
 
@@ -55,5 +54,6 @@ def shape_value(node: Node, values: Values) -> Array:
 
     shape = values.shape(node.inputs[0])
     if node.op_type == "Size":
-        return np.full((), UnknownExtent(), object) if DYNAMIC in shape else np.array(prod(shape), np.int64)
+        size = elements(shape)
+        return np.full((), size, object) if isinstance(size, UnknownExtent) else np.array(size, np.int64)
     return known_shape(shape, node.int("start", 0), node.int("end") if node.has_attribute("end") else None)

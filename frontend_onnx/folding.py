@@ -1,8 +1,8 @@
 """Integer chains of the exporter (Shape, Gather, Concat, ...) computed while importing, so that shapes are static.
 
 Exporters write `x.view(x.size(0), -1)` as Shape -> Gather -> Unsqueeze -> Concat -> Reshape. Such values live as small
-numpy arrays; an extent that is not known is an `UnknownExtent` in an array of objects, which passes through. Arithmetic
-gives an unknown one of no axis.
+numpy arrays; an extent that is not known is an `UnknownExtent` in an array of objects, which passes through and may be
+computed with.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from graph_engine.dialects.ge.core import DYNAMIC
-from graph_engine.frontend_onnx.node import Node, UnknownExtent, Unsupported, has_unknown
+from graph_engine.frontend_onnx.extents import Extent, UnknownExtent, combined, elements, has_unknown, largest, smallest
+from graph_engine.frontend_onnx.node import Node, Unsupported
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,12 +23,12 @@ MAX_ELEMENTS = 1024
 """Larger values are tensors of the graph, never folded here."""
 
 
-def known_shape(shape: Sequence[int], start: int = 0, end: int | None = None) -> Array:
-    """What ONNX's Shape gives for a tensor of `shape` (-1 = unknown extent)."""
+def known_shape(shape: Sequence[Extent], start: int = 0, end: int | None = None) -> Array:
+    """What ONNX's Shape gives for a tensor of `shape`."""
     import numpy as np
 
-    extents = [UnknownExtent(axis) if extent == DYNAMIC else extent for axis, extent in enumerate(shape)][start:end]
-    return np.array(extents, dtype=object if DYNAMIC in shape[start:end] else np.int64)
+    unknown = any(isinstance(extent, UnknownExtent) for extent in shape[start:end])
+    return np.array(shape[start:end], dtype=object if unknown else np.int64)
 
 
 def _given(arrays: Sequence[Array | None], index: int) -> Array:
@@ -45,8 +45,8 @@ def _ints(arrays: Sequence[Array | None], index: int) -> list[int]:
     return [int(v) for v in value.reshape(-1).tolist()]
 
 
-def _arithmetic(function: Callable[..., Any]) -> Fold:
-    """Element by element, unknown where an element of an operand is unknown."""
+def _arithmetic(function: Callable[..., Any], *, of_unknown: bool = False) -> Fold:
+    """Element by element; a function that does not know of unknown extents is taken at their sample points."""
 
     def fold(node: Node, arrays: Sequence[Array | None]) -> Array:
         import numpy as np
@@ -55,7 +55,7 @@ def _arithmetic(function: Callable[..., Any]) -> Fold:
         result_type = np.result_type(*(v.dtype for v in values))
 
         def element(*items: Any) -> Any:
-            return UnknownExtent() if any(isinstance(i, UnknownExtent) for i in items) else function(*items)
+            return function(*items) if of_unknown else combined(function, *items)
 
         total = values[0]
         if len(values) == 1:
@@ -130,8 +130,12 @@ def _cast(node: Node, arrays: Sequence[Array | None]) -> Array:
     from onnx.helper import tensor_dtype_to_np_dtype
 
     x = _given(arrays, 0)
+    dtype = tensor_dtype_to_np_dtype(node.int("to"))
+    if has_unknown(x):
+        kind = {"f": float, "b": bool}.get(dtype.kind, int)
+        return np.asarray(np.frompyfunc(lambda value: combined(kind, value), 1, 1)(x), dtype=object)
     with np.errstate(invalid="ignore"):  # what an integer makes of inf or nan is open
-        return x if has_unknown(x) else x.astype(tensor_dtype_to_np_dtype(node.int("to")))
+        return x.astype(dtype)
 
 
 def _reshape(node: Node, arrays: Sequence[Array | None]) -> Array:
@@ -160,10 +164,21 @@ def _where(node: Node, arrays: Sequence[Array | None]) -> Array:
 
 
 def _equal(node: Node, arrays: Sequence[Array | None]) -> Array:
-    """An unknown extent is a size: it never equals a negative marker such as -1."""
+    """An unknown extent is a size: it never equals a marker such as -1. Whether it equals a size is known at run time."""
     import numpy as np
 
-    return np.asarray(np.frompyfunc(lambda a, b: a == b, 2, 1)(_given(arrays, 0), _given(arrays, 1))).astype(bool)
+    def same(a: Any, b: Any) -> bool:
+        apart = combined(lambda a, b: a - b, a, b)
+        if not isinstance(apart, UnknownExtent):
+            return apart == 0
+        if all(isinstance(x, UnknownExtent) or x > 0 for x in (a, b)):
+            raise Unsupported("a comparison depends on an unknown extent; give input shapes")
+        return False
+
+    lhs, rhs = _given(arrays, 0), _given(arrays, 1)
+    if not has_unknown(lhs) and not has_unknown(rhs):
+        return np.equal(lhs, rhs)
+    return np.asarray(np.frompyfunc(same, 2, 1)(lhs, rhs)).astype(bool)
 
 
 def _product(node: Node, arrays: Sequence[Array | None]) -> Array:
@@ -171,7 +186,7 @@ def _product(node: Node, arrays: Sequence[Array | None]) -> Array:
 
     x = _given(arrays, 0)
     if has_unknown(x):
-        return np.full((1,) * x.ndim if node.int("keepdims", 1) else (), UnknownExtent(), dtype=object)
+        return np.full((1,) * x.ndim if node.int("keepdims", 1) else (), elements(x.reshape(-1).tolist()), dtype=object)
     return np.asarray(np.prod(x, keepdims=bool(node.int("keepdims", 1))), dtype=x.dtype)
 
 
@@ -192,8 +207,8 @@ FOLDS: dict[str, Fold] = {
     "Sub": _arithmetic(lambda a, b: a - b),
     "Mul": _arithmetic(lambda a, b: a * b),
     "Div": _arithmetic(_divide),
-    "Max": _arithmetic(max),
-    "Min": _arithmetic(min),
+    "Max": _arithmetic(largest, of_unknown=True),
+    "Min": _arithmetic(smallest, of_unknown=True),
     "Neg": _arithmetic(lambda a: -a),
     "Floor": _arithmetic(lambda a: float(a // 1)),
     "Ceil": _arithmetic(lambda a: float(-(-a // 1))),

@@ -46,6 +46,7 @@ from graph_engine.frontend_onnx import (
     recurrence,
     reduction,
     repetition,
+    runtime_shape,
     sampling,
     selection,
     shape,
@@ -54,9 +55,10 @@ from graph_engine.frontend_onnx import (
 )
 from graph_engine.frontend_onnx.bindings import bound_inputs
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
+from graph_engine.frontend_onnx.extents import has_unknown
 from graph_engine.frontend_onnx.folding import FOLDS
 from graph_engine.frontend_onnx.input_shapes import check_input_shapes
-from graph_engine.frontend_onnx.node import Converter, Node, Reported, Unsupported, has_unknown
+from graph_engine.frontend_onnx.node import Converter, Node, Reported, Unsupported
 from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader
 from graph_engine.frontend_onnx.topology import captures, node_names, order_nodes, reads
 from graph_engine.frontend_onnx.values import Values
@@ -88,6 +90,7 @@ CONVERTERS: dict[str, Converter] = {
     **indexing.CONVERTERS,
     **selection.CONVERTERS,
     **sampling.CONVERTERS,
+    **runtime_shape.CONVERTERS,
     **signal.CONVERTERS,
     **control_flow.CONVERTERS,
 }
@@ -223,8 +226,11 @@ class _Import:
         used = set(outputs).union(*(reads(node) for node, _ in nodes))
 
         values = Values(block, constants, used)
-        for argument, value in zip(block.args, inputs, strict=True):
+        for argument, value, entry in zip(block.args, inputs, arguments, strict=True):
             values.bind(value.name, argument)
+            if isinstance(symbols := entry.data.get("ge.dims"), ArrayAttr):
+                names = [symbol.data if isinstance(symbol, StringAttr) else "" for symbol in symbols]
+                values.extents.state(argument, [values.extents.symbol(name) for name in names])
         for proto, name in nodes:
             self._convert(proto, name, values)
         results = self._results(outputs, values)
@@ -331,16 +337,22 @@ class _Import:
         if node.proto.domain not in ("", "ai.onnx"):
             return False
         if node.op_type in ("Shape", "Size"):
-            values.bind_folded(node.outputs[0], constant.shape_value(node, values))
+            values.bind_folded(node.outputs[0], constant.shape_value(node, values), lambda: _first(node))
         elif node.op_type == "Constant":
             values.bind_constant(constant.constant(node, self.reader), node.location)
         elif node.op_type == "ConstantOfShape":
-            shape_of_it = node.constant(0, "the shape")
+            shape_of_it = node.known(0)
+            if shape_of_it is None or has_unknown(shape_of_it):
+                return False
             values.bind_constant(constant.constant_of_shape(node, shape_of_it, self.reader), node.location)
         elif node.op_type in FOLDS and values.foldable([name for name in node.inputs if name]):
             arrays = [node.known(index) for index in range(len(node.inputs))]
             try:
-                values.bind_folded(node.outputs[0], FOLDS[node.op_type](node, arrays))
+                values.bind_folded(node.outputs[0], FOLDS[node.op_type](node, arrays), lambda: _first(node))
+            except Unsupported:
+                if not any(array is not None and has_unknown(array) for array in arrays):
+                    raise
+                return False  # computed at run time
             except (ValueError, IndexError, ZeroDivisionError) as error:
                 raise Unsupported(f"its constant inputs do not fit ({error})") from None
         elif node.op_type == "If" and (condition := node.known(0)) is not None:
@@ -381,6 +393,14 @@ class _Import:
             except Unsupported as reason:
                 self.problems.add("graph output", str(reason), name)
         return results
+
+
+def _first(node: Node) -> SSAValue:
+    """What the node becomes in the graph."""
+    made = CONVERTERS[node.op_type](node)
+    result = made if isinstance(made, SSAValue) else made[0]
+    assert result is not None
+    return result
 
 
 _STATED = frozenset({"Constant", "ConstantOfShape", "Shape", "Size"})

@@ -8,7 +8,8 @@ from graph_engine.dialects.ge import indexing as ge
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.shape import ReshapeOp, TriluOp
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, has_unknown, shape_of
+from graph_engine.frontend_onnx.extents import has_unknown
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, shape_of
 from graph_engine.frontend_onnx.runs import pieces, take
 
 FEW_PIECES = 2

@@ -8,7 +8,6 @@ make). It raises `Unsupported` with a reason if `ge` has no form for the node; t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr, TensorType
@@ -16,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
+from graph_engine.frontend_onnx.extents import Extent, UnknownExtent, has_unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,6 +90,11 @@ class Node:
         """The value of input `index` if it is known now: an initialiser, a Constant, or a folded integer chain."""
         return self._values.known(self.inputs[index]) if self.has(index) else None
 
+    def is_constant(self, index: int) -> bool:
+        """Whether input `index` is known in full, or not given."""
+        value = self.known(index)
+        return not self.has(index) if value is None else not has_unknown(value)
+
     def constant(self, index: int, what: str) -> np.ndarray:
         """Like `known`, for an input without which there is no static graph."""
         value = self.known(index)
@@ -99,12 +104,16 @@ class Node:
             raise Unsupported(f"{what} depends on an unknown extent; give input shapes")
         return value
 
-    def extents(self, index: int, what: str) -> list[int | UnknownExtent]:
+    def extents(self, index: int, what: str) -> list[Extent]:
         """A constant 1-D input as extents, where those that were computed from unknown ones may be unknown."""
         value = self.known(index)
         if value is None:
             raise Unsupported(f"{what} must be a constant")
         return [v if isinstance(v, UnknownExtent) else int(v) for v in value.reshape(-1).tolist()]
+
+    def shape(self, value: SSAValue) -> tuple[Extent, ...]:
+        """The shape of a tensor of the graph, with its unknown extents by what they are."""
+        return self._values.extents.of(value)
 
     def constant_ints(self, index: int, what: str) -> list[int]:
         """A constant 1-D (or scalar) input as integers."""
@@ -178,21 +187,15 @@ class Node:
         """Like `emit`, for an operator with several results: all of them."""
         return list(self._values.append_all(op, self.location))
 
+    def emit_shaped(self, op: GeOp, extents: Sequence[Extent]) -> SSAValue:
+        """Like `emit`, for an operator whose unknown result extents follow from more than its operands' types."""
+        value = self.emit(op)
+        self._values.extents.state(value, extents)
+        return value
+
     def keep_constant(self, array: np.ndarray, name: str = "") -> SSAValue:
         """A compile-time array as a tensor of the graph."""
         return self._values.constant(array, name or self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownExtent:
-    """An extent that is not known, as an element of a folded integer chain: that of `axis` of some tensor, if it is one."""
-
-    axis: int | None = None
-
-
-def has_unknown(value: np.ndarray) -> bool:
-    """Whether a folded integer chain holds extents that are not known."""
-    return value.dtype == object and any(isinstance(v, UnknownExtent) for v in value.reshape(-1).tolist())
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 
+from graph_engine.dialects.ge.core import DYNAMIC
+from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.repetition import ExpandOp
+from graph_engine.dialects.ge.runtime_shape import PadByOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, shape_of, static_dim
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, shape_of, static_dim
 from graph_engine.frontend_onnx.runs import take
+from graph_engine.frontend_onnx.runtime_shape import vector_operand
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +24,10 @@ if TYPE_CHECKING:
 def pad(node: Node) -> SSAValue:
     """Pad: constant as `ge.pad`, reflect, edge and wrap as slices side by side; negative pads as a slice in front."""
     x, mode = node.operand(0), node.string("mode", "constant")
+    if mode not in ("constant", "reflect", "edge", "wrap"):
+        raise Unsupported(f"mode {mode}; constant, reflect, edge and wrap are supported")
+    if _at_run_time(node, x, mode):
+        return _padded_at_run_time(node, x, mode)
     begins, ends = _amounts(node, len(shape_of(x)))
     x = _cropped(node, x, [max(-n, 0) for n in begins], [max(-n, 0) for n in ends])
     begins, ends = [max(n, 0) for n in begins], [max(n, 0) for n in ends]
@@ -27,8 +35,6 @@ def pad(node: Node) -> SSAValue:
         return x
     if mode == "constant":
         return _constant(node, x, begins, ends)
-    if mode not in ("reflect", "edge", "wrap"):
-        raise Unsupported(f"mode {mode}; constant, reflect, edge and wrap are supported")
     import numpy as np
 
     for axis, (before, after) in enumerate(zip(begins, ends, strict=True)):
@@ -37,6 +43,30 @@ def pad(node: Node) -> SSAValue:
             places = np.pad(np.arange(extent), (before, after), mode=mode).tolist()  # pyright: ignore[reportArgumentType, reportCallIssue]
             x = take(node, x, axis, places, most=16)
     return x
+
+
+def _at_run_time(node: Node, x: SSAValue, mode: str) -> bool:
+    """Whether what is added, or what it repeats, is unknown before the run."""
+    if node.opset >= 11 and not node.is_constant(1):
+        return True
+    begins, ends = _amounts(node, len(shape_of(x)))
+    padded = [extent for i, extent in enumerate(shape_of(x)) if begins[i] or ends[i]]
+    return DYNAMIC in padded and (mode != "constant" or min(*begins, *ends) < 0)
+
+
+def _padded_at_run_time(node: Node, x: SSAValue, mode: str) -> SSAValue:
+    import numpy as np
+
+    rank = len(shape_of(x))
+    if node.opset < 11:
+        pads = node.keep_constant(np.array(node.ints("pads"), np.int64))
+        value = node.keep_constant(np.array([node.float("value", 0.0)], np.float32))
+    else:
+        pads, value = vector_operand(node, 1), node.optional(2)
+    if value is not None and dtype_of(value) != dtype_of(x):
+        value = node.emit(CastOp(value, dtype_of(x)))
+    axes = [axis_of(axis, rank) for axis in node.constant_ints(3, "axes")] if node.has(3) else range(rank)
+    return node.emit(PadByOp(x, pads, value, axes=axes, mode=mode))
 
 
 def _amounts(node: Node, rank: int) -> tuple[list[int], list[int]]:

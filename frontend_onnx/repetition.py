@@ -6,47 +6,50 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
+from graph_engine.dialects.ge.runtime_shape import RangeOp, TileByOp
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
-from graph_engine.frontend_onnx.node import Converter, Node, UnknownExtent, Unsupported, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.extents import Extent
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.runtime_shape import expanded_at_run_time, vector_operand
 
 
 def expand(node: Node) -> SSAValue:
-    """`ge.expand`; nothing if the shape stays as it is."""
+    """`ge.expand`, nothing if the shape stays as it is; with a shape that is computed at run time, `ge.expand_to`."""
     x = node.operand(0)
-    source, target = shape_of(x), _kept(node.extents(1, "the shape"), shape_of(x))
+    source = shape_of(x)
+    target = None if node.known(1) is None else _kept(node.extents(1, "the shape"), node.shape(x))
+    if target is None:
+        return expanded_at_run_time(node)
     x_like = (1,) * (len(target) - len(source)) + tuple(source)
     if len(target) <= len(source) and all(n in (1, x_like[i - len(target)]) for i, n in enumerate(target)):
         return x
     return node.emit(ExpandOp(x, shape=target))
 
 
-def _kept(target: Sequence[int | UnknownExtent], source: Sequence[int]) -> list[int]:
-    """The target shape, where the unknown extent of an unknown axis of x is 1: it stays as it is."""
-    result: list[int] = []
-    for i, extent in enumerate(target):
-        if isinstance(extent, int):
-            result.append(extent)
-            continue
-        axis = i - len(target) + len(source)
-        if axis < 0 or source[axis] != DYNAMIC:
-            raise Unsupported("the shape depends on an unknown extent; give input shapes")
-        result.append(1)
-    return result
+def _kept(target: Sequence[Extent], source: Sequence[Extent]) -> list[int] | None:
+    """The target shape, where an unknown extent that x has there as well is 1: it stays as it is. None if others are unknown."""
+    lead = len(target) - len(source)
+    kept = [1 if i >= lead and extent == source[i - lead] else extent for i, extent in enumerate(target)]
+    known = [extent for extent in kept if isinstance(extent, int)]
+    return known if len(known) == len(kept) else None
 
 
 def tile(node: Node) -> SSAValue:
-    """`ge.tile`."""
+    """`ge.tile`; as often as is computed at run time, `ge.tile_by`."""
+    if not node.is_constant(1):
+        return node.emit(TileByOp(node.operand(0), vector_operand(node, 1)))
     repeats = node.constant_ints(1, "repeats")
     return node.emit(TileOp(node.operand(0), repeats=repeats)) if any(n != 1 for n in repeats) else node.operand(0)
 
 
 def range_(node: Node) -> SSAValue:
-    """Range of constant bounds: a constant."""
+    """Range of constant bounds: a constant; of others `ge.range`."""
     import numpy as np
 
+    if not all(map(node.is_constant, range(3))):
+        return node.emit(RangeOp(node.operand(0), node.operand(1), node.operand(2)))
     start, limit, delta = (node.constant(index, what) for index, what in enumerate(("start", "limit", "delta")))
     count = max(0, int(np.ceil((limit.item() - start.item()) / delta.item())))
     values = start.reshape(()) + np.arange(count, dtype=start.dtype) * delta.reshape(())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from operator import mul
 
 from xdsl.ir import SSAValue
 
@@ -14,7 +15,9 @@ from graph_engine.dialects.ge.interning import numpy_dtype
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.repetition import TileOp
 from graph_engine.dialects.ge.shape import PadOp, ReshapeOp, SliceOp, TransposeOp
+from graph_engine.frontend_onnx.extents import Extent, combined
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.runtime_shape import with_shape
 
 
 def resize(node: Node) -> SSAValue:
@@ -115,17 +118,15 @@ def _repeats(op: ge.ResizeOp) -> list[int] | None:
 
 def _repeated(node: Node, x: SSAValue, axes: Sequence[int], factors: Sequence[int]) -> SSAValue:
     """Every element of `axes` several times in a row: a new axis behind each, repeated, and joined with it."""
-    shape = shape_of(x)
-    if shape.count(DYNAMIC) > 1:
-        raise Unsupported("more than one unknown extent; give input shapes")
+    shape = node.shape(x)
     times = dict(zip(axes, factors, strict=True))
-    split: list[int] = []
+    split: list[Extent] = []
     repeats: list[int] = []
     for axis, extent in enumerate(shape):
         split += [extent, 1] if axis in times else [extent]
         repeats += [1, times[axis]] if axis in times else [1]
-    tiled = node.emit(TileOp(node.emit(ReshapeOp(x, shape=split)), repeats=repeats))
-    return node.emit(ReshapeOp(tiled, shape=[n if n == DYNAMIC else n * times.get(i, 1) for i, n in enumerate(shape)]))
+    tiled = node.emit(TileOp(with_shape(node, x, split), repeats=repeats))
+    return with_shape(node, tiled, [combined(mul, extent, times.get(i, 1)) for i, extent in enumerate(shape)])
 
 
 def grid_sample(node: Node) -> SSAValue:

@@ -9,7 +9,8 @@ from xdsl.ir import SSAValue
 from graph_engine.dialects.ge import selection as ge
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.shape import ReshapeOp
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, has_unknown, shape_of
+from graph_engine.frontend_onnx.extents import has_unknown
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, shape_of
 from graph_engine.frontend_onnx.runs import take
 
 

@@ -3,119 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from xdsl.ir import SSAValue
 
-from graph_engine.dialects.ge.core import DYNAMIC
-from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.core import DYNAMIC, element_of
+from graph_engine.dialects.ge.interning import element_name, tensor_type
+from graph_engine.dialects.ge.runtime_shape import SliceAtOp
 from graph_engine.dialects.ge.shape import BitcastOp, ConcatOp, ReshapeOp, SliceOp, TransposeOp
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
+from graph_engine.frontend_onnx.extents import Extent, UnknownExtent, combined, elements, static
 from graph_engine.frontend_onnx.node import (
     Converter,
     Node,
-    UnknownExtent,
     Unsupported,
     axis_of,
     dtype_of,
     shape_of,
     static_dim,
 )
+from graph_engine.frontend_onnx.runtime_shape import reshaped_at_run_time, vector_operand, with_shape
 
 FAR = 2**31 - 1
 """An end from here on means the end of the axis, whatever its extent: exporters write the largest integer they have."""
 
 
-def resolve_reshape(
-    source: Sequence[int], target: Sequence[int | UnknownExtent], *, allow_zero: bool = False
-) -> list[int]:
-    """ONNX's target shape as `ge.reshape` wants it: copied extents written out, -1 worked out where it can be.
+def resolve_reshape(source: Sequence[Extent], target: Sequence[Extent], *, allow_zero: bool = False) -> list[Extent]:
+    """ONNX's target shape with copied extents written out and -1 worked out where it can be; -1 is left where not.
 
-    Copied are zeros (unless `allow_zero`) and the extent of the input's one unknown axis put back in its place. Both
-    cancel on both sides, so that [0, -1] of ?x64x7x7 becomes [-1, 3136].
+    Zeros copy (unless `allow_zero`). Unknown extents cancel: [0, -1] of Nx64x7x7 becomes [N, 3136].
     """
-    shown = [extent if isinstance(extent, int) else "?" for extent in target]
-    result: list[int] = []
-    copied: set[int] = set()
+    result: list[Extent] = []
     for i, extent in enumerate(target):
-        same = source.count(DYNAMIC) == 1 and extent == UnknownExtent(i) and source[i : i + 1] == (DYNAMIC,)
-        if (extent == 0 and not allow_zero) or same:
+        if extent == 0 and not allow_zero:
             if i >= len(source):
+                shown = [extent if isinstance(extent, int) else "?" for extent in target]
                 raise Unsupported(f"shape {shown} copies axis {i} of an input of rank {len(source)}")
-            copied.add(i)
-            result.append(source[i])
-        else:
-            result.append(extent if isinstance(extent, int) else DYNAMIC)
-    free = [i for i, extent in enumerate(result) if extent == DYNAMIC and i not in copied]
-    if len(free) == 1:
-        rest = [extent for i, extent in enumerate(source) if i not in copied]
-        known = prod(extent for i, extent in enumerate(result) if i not in copied and i != free[0])
-        if DYNAMIC not in rest and known and prod(rest) % known == 0:
-            result[free[0]] = prod(rest) // known
-    if result.count(DYNAMIC) > 1:
-        raise Unsupported(f"shape {shown} leaves more than one extent unknown; give input shapes")
+            extent = source[i]
+        result.append(extent)
+    if result.count(DYNAMIC) == 1:
+        rest = combined(_quotient, elements(source), elements([e for e in result if e != DYNAMIC]))
+        if not isinstance(rest, UnknownExtent) or DYNAMIC not in rest.at:
+            result[result.index(DYNAMIC)] = rest
     return result
 
 
+def _quotient(whole: int, part: int) -> int:
+    return whole // part if part and whole % part == 0 else DYNAMIC
+
+
 def reshape(node: Node) -> SSAValue:
-    """Reshape to a constant (or folded) shape."""
+    """Reshape to a constant (or folded) shape: `ge.reshape`; to one that is computed at run time, `ge.reshape_to`."""
+    x = node.operand(0)
+    if node.known(1) is None:
+        return reshaped_at_run_time(node)
     target = node.extents(1, "the shape")
-    allow_zero = bool(node.int("allowzero", 0))
-    return _reshaped(node, resolve_reshape(shape_of(node.operand(0)), target, allow_zero=allow_zero))
+    extents = resolve_reshape(node.shape(x), target, allow_zero=bool(node.int("allowzero", 0)))
+    if tuple(extents) == node.shape(x):
+        return x
+    shape = static(extents)
+    return reshaped_at_run_time(node, extents) if shape.count(DYNAMIC) > 1 else node.emit(ReshapeOp(x, shape=shape))
 
 
 def flatten(node: Node) -> SSAValue:
     """Flatten to a matrix: the axes before `axis` and those from it on."""
-    shape = shape_of(node.operand(0))
+    x = node.operand(0)
+    shape = node.shape(x)
     axis = node.int("axis", 1)
     axis = axis + len(shape) if axis < 0 else axis
     if not 0 <= axis <= len(shape):
         raise Unsupported(f"axis {axis} is outside rank {len(shape)}")
-    parts = [DYNAMIC if DYNAMIC in part else prod(part) for part in (shape[:axis], shape[axis:])]
-    if parts.count(DYNAMIC) > 1:
-        raise Unsupported("unknown extents on both sides of the axis; give input shapes")
-    return _reshaped(node, parts)
+    return with_shape(node, x, [elements(shape[:axis]), elements(shape[axis:])])
 
 
 def squeeze(node: Node) -> SSAValue:
     """Squeeze the given axes (attribute before opset 13, input since), or all of extent 1."""
-    shape = shape_of(node.operand(0))
+    x = node.operand(0)
+    shape = node.shape(x)
     axes = _axes(node, 13)
     if axes is None:
-        dropped = {i for i, extent in enumerate(shape) if static_dim(extent, "every extent under Squeeze") == 1}
+        dropped = {i for i, extent in enumerate(shape_of(x)) if static_dim(extent, "every extent under Squeeze") == 1}
     else:
         dropped = {axis_of(axis, len(shape)) for axis in axes}
-    if any(shape[axis] not in (1, DYNAMIC) for axis in dropped):
-        raise Unsupported(f"axes {sorted(dropped)} of shape {list(shape)} are not all 1")
-    return _reshaped(node, [extent for i, extent in enumerate(shape) if i not in dropped])
+    if any(shape_of(x)[axis] not in (1, DYNAMIC) for axis in dropped):
+        raise Unsupported(f"axes {sorted(dropped)} of shape {list(shape_of(x))} are not all 1")
+    return with_shape(node, x, [extent for i, extent in enumerate(shape) if i not in dropped])
 
 
 def unsqueeze(node: Node) -> SSAValue:
     """Unsqueeze: new axes of extent 1 at the given places of the result."""
-    source = list(shape_of(node.operand(0)))
+    x = node.operand(0)
+    source = node.shape(x)
     axes = _axes(node, 13)
     if axes is None:
         raise Unsupported("axes are missing")
     rank = len(source) + len(axes)
     places = {axis_of(axis, rank) for axis in axes}
     remaining = iter(source)
-    return _reshaped(node, [1 if i in places else next(remaining) for i in range(rank)])
+    return with_shape(node, x, [1 if i in places else next(remaining) for i in range(rank)])
 
 
 def _axes(node: Node, input_since: int) -> list[int] | None:
     if node.opset >= input_since:
         return node.constant_ints(1, "axes") if node.has(1) else None
     return node.ints("axes") if node.has_attribute("axes") else None
-
-
-def _reshaped(node: Node, shape: Sequence[int]) -> SSAValue:
-    """A `ge.reshape` unless the shape stays as it is."""
-    x = node.operand(0)
-    if tuple(shape) == shape_of(x):
-        return x
-    if tuple(shape).count(DYNAMIC) > 1:
-        raise Unsupported("more than one unknown extent; give input shapes")
-    return node.emit(ReshapeOp(x, shape=shape))
 
 
 def transpose(node: Node) -> SSAValue:
@@ -162,27 +152,61 @@ def slice_(node: Node) -> SSAValue:
     if node.opset < 10:
         starts, ends = node.ints("starts"), node.ints("ends")
         axes, steps = node.ints("axes", range(len(starts))), [1] * len(starts)
+    elif any(node.known(index) is None for index in (1, 2)) or not (node.is_constant(3) and node.is_constant(4)):
+        return _sliced_at_run_time(node, None)
     else:
-        starts, ends = node.constant_ints(1, "starts"), node.constant_ints(2, "ends")
+        starts, ends = node.extents(1, "starts"), node.extents(2, "ends")
         axes = node.constant_ints(3, "axes") if node.has(3) else list(range(len(starts)))
         steps = node.constant_ints(4, "steps") if node.has(4) else [1] * len(starts)
+    extents = list(node.shape(x))
     boxes: list[tuple[int, int, int, int]] = []
+    at_run_time = False
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        axis = axis_of(axis, len(shape))
+        axis = axis_of(axis, len(extents))
         if not step:
             raise Unsupported("a step of 0")
-        if shape[axis] != DYNAMIC:
+        if (start, step) == (0, 1) and (extents[axis] == end or (isinstance(end, int) and end >= FAR)):
+            continue
+        bounds = extents[axis], start, end
+        if all(isinstance(bound, int) for bound in bounds):
             taken = range(*slice(start, end, step).indices(shape[axis]))
             if taken == range(shape[axis]):
                 continue
             start, end = taken.start, taken.stop if taken.stop >= 0 else -shape[axis] - 1
-        elif (start, step) == (0, 1) and end >= FAR:
-            continue
-        boxes.append((axis, start, end, step))
+        extents[axis] = _taken(*bounds, step)
+        if isinstance(start, UnknownExtent) or isinstance(end, UnknownExtent):
+            at_run_time = True
+        else:
+            boxes.append((axis, start, end, step))
+    if at_run_time:
+        return _sliced_at_run_time(node, extents)
     if not boxes:
         return x
     axes, starts, ends, steps = (list(column) for column in zip(*boxes, strict=True))
     return node.emit(SliceOp(x, starts=starts, ends=ends, axes=axes, steps=steps))
+
+
+def _taken(extent: Extent, start: Extent, end: Extent, step: int) -> Extent:
+    """How many elements a slice takes, -1 if that depends on which of two extents is larger."""
+    count = combined(lambda n, a, b: len(range(*slice(a, b, step).indices(n))), extent, start, end)
+    unknown = [bound for bound in (start, end) if isinstance(bound, UnknownExtent)]
+    known = all(isinstance(bound, int) for bound in (extent, start, end))
+    if not known and isinstance(count, int):
+        return DYNAMIC  # cut at a number that a small extent does not reach
+    within = all(isinstance(combined(lambda n, bound: n - bound, extent, bound), int) for bound in unknown)
+    return count if within else DYNAMIC
+
+
+def _sliced_at_run_time(node: Node, extents: Sequence[Extent] | None) -> SSAValue:
+    """`ge.slice_at`; `extents` of the result, where something is known of them."""
+    x, starts, ends = node.operand(0), vector_operand(node, 1), vector_operand(node, 2)
+    rank = len(shape_of(x))
+    axes = node.constant_ints(3, "axes") if node.has(3) else list(range(shape_of(starts)[0]))
+    axes = [axis_of(axis, rank) for axis in axes]
+    steps = vector_operand(node, 4) if node.has(4) else None
+    known = [DYNAMIC if i in axes else n for i, n in enumerate(node.shape(x))] if extents is None else extents
+    op = SliceAtOp(x, starts, ends, steps, axes=axes, result_type=tensor_type(static(known), element_of(x)))
+    return node.emit_shaped(op, known)
 
 
 def bitcast(node: Node) -> SSAValue:

@@ -20,8 +20,9 @@ from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of
 from graph_engine.dialects.ge.interning import numpy_dtype, tensor_type
 from graph_engine.dialects.ge.weights import INLINE_ELEMENTS, WeightAttr, WeightRef, constant_attr
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
+from graph_engine.frontend_onnx.extents import Extent, Extents, has_unknown
 from graph_engine.frontend_onnx.folding import MAX_ELEMENTS
-from graph_engine.frontend_onnx.node import Results, Unsupported, has_unknown, shape_of
+from graph_engine.frontend_onnx.node import Results, Unsupported, shape_of
 from graph_engine.frontend_onnx.tensors import ConstantTensor
 
 if TYPE_CHECKING:
@@ -51,12 +52,15 @@ class Values:
         self._used = used
         self._graph: dict[str, SSAValue] = {}
         self._folded: dict[str, Array] = {}
+        self._makers: dict[str, Callable[[], SSAValue]] = {}
         self._loaded: dict[str, Array] = {}
         self._locations: dict[str, LocationAttr] = {}
         self._rooted: set[SSAValue] = set()
         """Values of the graph that follow from constants alone."""
         self._computed: dict[SSAValue, Array] = {}
         self._order: dict[Operation, int] = {}
+        self.extents: Extents = Extents() if parent is None else parent.extents
+        """What is known of unknown extents."""
         self._apart = False
         """Whether a node is being computed apart from the graph."""
 
@@ -66,9 +70,19 @@ class Values:
         if value.name_hint is None:
             value.name_hint = _hint(name)
 
-    def bind_folded(self, name: str, array: Array) -> None:
-        """The tensor `name` is a small value that is known now."""
+    def bind_folded(self, name: str, array: Array, make: Callable[[], SSAValue] | None = None) -> None:
+        """The tensor `name` is a small value that is known now, apart from unknown extents in it.
+
+        `make` puts operators into the graph that compute it, for users that need those extents as data.
+        """
+        if array.dtype == object and not has_unknown(array):
+            import numpy as np
+
+            array = np.array(array.tolist(), dtype=None if array.size else np.int64)
+            array = array.astype(np.float32) if array.dtype.kind == "f" else array
         self._folded[name] = array
+        if make is not None and has_unknown(array):
+            self._makers[name] = make
 
     def bind_constant(self, tensor: ConstantTensor, location: LocationAttr) -> None:
         """The tensor `tensor.name` is a constant that a node of the graph states."""
@@ -79,7 +93,7 @@ class Values:
         """The tensor `name` is what `source`, a body in place of a node, calls `inner`: known there, known here."""
         home = source._home(inner)
         if home is not None and inner in home._folded:
-            self.bind_folded(name, home._folded[inner])
+            self.bind_folded(name, home._folded[inner], home._makers.get(inner))
         elif home is not None and inner in home._constants and inner not in home._graph:
             tensor = home._constants[inner]
             self.bind_constant(replace(tensor, name=name), home._locations.get(inner, UNKNOWN_LOC))
@@ -105,16 +119,22 @@ class Values:
         if found is not None:
             return found
         if name in self._folded:
-            array = self._folded[name]
-            if has_unknown(array):
-                raise Unsupported(f"'{name}' holds an unknown extent as data; give input shapes")
-            value = self.constant(array, name)
+            value = self._from_folded(name)
         elif name in self._constants:
             value = self._place(self._constants[name])
         else:
             value = self._from_outside(name)
         self.bind(name, value)
         return value
+
+    def _from_folded(self, name: str) -> SSAValue:
+        """A folded value in the graph: a constant, or computed at run time if extents in it are unknown."""
+        array = self._folded[name]
+        if not has_unknown(array):
+            return self.constant(array, name)
+        if name not in self._makers:
+            raise Unsupported(f"'{name}' holds an unknown extent as data; give input shapes")
+        return self._makers[name]()
 
     def _from_outside(self, name: str) -> SSAValue:
         """The value here of a tensor that a parent knows."""
@@ -193,7 +213,7 @@ class Values:
                 return False
         return folded or integers
 
-    def shape(self, name: str) -> tuple[int, ...]:
+    def shape(self, name: str) -> tuple[Extent, ...]:
         """The shape of a tensor, without placing a constant."""
         home = self._home(name)
         if home is None:
@@ -202,7 +222,7 @@ class Values:
             return home._folded[name].shape
         if name in home._constants and name not in home._graph:
             return home._constants[name].shape
-        return shape_of(home._graph[name])
+        return self.extents.of(home._graph[name])
 
     def append(self, op: GeOp, location: LocationAttr) -> SSAValue:
         """Puts an operator at the end of the block; its first result."""
@@ -217,6 +237,8 @@ class Values:
             self._rooted.update(op.results)
             if any(DYNAMIC in shape_of(result) for result in op.results) and self._value(op.results[0]) is not None:
                 return self._sized(op)
+        if any(DYNAMIC in shape_of(result) for result in op.results):
+            self.extents.follow(op)
         return op.results
 
     def _sized(self, op: GeOp) -> Sequence[SSAValue]:

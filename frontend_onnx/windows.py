@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.frontend_onnx.node import Node, Unsupported, shape_of, static_dim
+from graph_engine.frontend_onnx.runtime_shape import with_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,11 @@ def reshape(node: Node, value: SSAValue, shape: Sequence[int]) -> SSAValue:
 
 def with_unit_axis(node: Node, value: SSAValue) -> SSAValue:
     """x[N,C,L] as an image [N,C,1,L] of one row."""
-    batch, channels, length = shape_of(value)
-    return reshape(node, value, (batch, channels, 1, length))
+    batch, channels, length = node.shape(value)
+    return with_shape(node, value, (batch, channels, 1, length))
 
 
 def without_unit_axis(node: Node, value: SSAValue) -> SSAValue:
     """An image of one row [N,C,1,L] as [N,C,L]."""
-    batch, channels, _, length = shape_of(value)
-    return reshape(node, value, (batch, channels, length))
+    batch, channels, _, length = node.shape(value)
+    return with_shape(node, value, (batch, channels, length))

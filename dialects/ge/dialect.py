@@ -20,6 +20,7 @@ from graph_engine.dialects.ge.quantization import QUANTIZATION
 from graph_engine.dialects.ge.recurrence import RECURRENCE
 from graph_engine.dialects.ge.reduction import REDUCTION
 from graph_engine.dialects.ge.repetition import REPETITION
+from graph_engine.dialects.ge.runtime_shape import RUNTIME_SHAPE
 from graph_engine.dialects.ge.sampling import SAMPLING
 from graph_engine.dialects.ge.selection import SELECTION
 from graph_engine.dialects.ge.shape import SHAPE
@@ -46,6 +47,7 @@ GE = Dialect(
         *REDUCTION,
         *SHAPE,
         *INDEXING,
+        *RUNTIME_SHAPE,
         *SELECTION,
         *SAMPLING,
         *SIGNAL,

@@ -40,7 +40,6 @@ REFERENCE: dict[str, str] = {
     ),
     "test_not_?d": "opset 1; the importer starts at 6",
     "test_attention_4d_causal_fp16*": "one element in a hundred is one fp16 step away: the case rounds after every step",
-    "test_loop11": "a Slice inside the loop's body whose bounds are computed there",
 }  # fmt: skip
 """Through import, passes and reference."""
 
