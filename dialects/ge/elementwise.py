@@ -309,6 +309,7 @@ class PowOp(BinaryOp):
     """lhs to the power of rhs."""
 
     name = "ge.pow"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.ELEMENTWISE, Trait.BROADCAST, Trait.HOST})
     VECTOR_OPS: ClassVar[int] = 3
 
 

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.lowering.kernels.vector_tiling import temporaries
 from graph_engine.target_ascend.isa.model import DType, Space
 
 
@@ -57,8 +58,10 @@ class Epilogue:
     def fractal_bytes(self) -> int:
         """UB bytes that one 16 x 16 block of the accumulator needs, one version of every buffer."""
         tiles = sum(256 * side.dtype.bytes for side in self.inputs if side.kind == "tile")
-        scratch = 1024 if any(s.op in ("ge.sigmoid", "ge.tanh", "ge.div", "ge.exp") for s in self.steps) else 0
-        return 1024 + 256 * self.out_dtype.bytes + tiles + scratch + 512 * min(2, max(0, len(self.steps) - 1))
+        narrow = 256 * self.acc_dtype.bytes if self.acc_dtype not in (self.out_dtype, DType.F32) else 0
+        values = ((self.acc_dtype, True), *((side.dtype, False) for side in self.inputs))
+        scratch = sum(256 * dtype.bytes for dtype in temporaries(self.steps, values, self.out_dtype))
+        return 1024 + 256 * self.out_dtype.bytes + tiles + narrow + scratch
 
     def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[SSAValue | Buf]:
         """Bias and channel operands of the channel blocks channel..channel+n into UB, once a core."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
+from graph_engine.lowering.kernels import activation_steps as activation
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.target_ascend.isa.model import DType
 
@@ -71,12 +72,28 @@ def _tanh(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes:
     kb.vec("adds", dst, dst, imm=-1.0)
 
 
+def _none(attributes: dict[str, float]) -> int:
+    return 0
+
+
+def _one(attributes: dict[str, float]) -> int:
+    return 1
+
+
+def _two(attributes: dict[str, float]) -> int:
+    return 2
+
+
 @dataclass(frozen=True)
 class StepSpec:
-    """How an operator is emitted; `wide` means in fp32."""
+    """How an operator is emitted; `wide` means in fp32.
+
+    `temporaries` says how many buffers besides operands and result it needs; the sources of `emit` end with them.
+    """
 
     emit: Emit
     wide: bool = False
+    temporaries: Callable[[dict[str, float]], int] = _none
 
 
 STEPS: dict[str, StepSpec] = {
@@ -97,6 +114,15 @@ STEPS: dict[str, StepSpec] = {
     "ge.reciprocal": StepSpec(_unary("rec"), wide=True),
     "ge.sigmoid": StepSpec(_sigmoid, wide=True),
     "ge.tanh": StepSpec(_tanh, wide=True),
+    "ge.erf": StepSpec(activation.erf, wide=True, temporaries=_two),
+    "ge.elu": StepSpec(activation.elu, wide=True, temporaries=_one),
+    "ge.gelu": StepSpec(activation.gelu, wide=True, temporaries=activation.gelu_temporaries),
+    "ge.hard_sigmoid": StepSpec(activation.hard_sigmoid, wide=True),
+    "ge.hard_swish": StepSpec(activation.hard_swish, wide=True, temporaries=_one),
+    "ge.mish": StepSpec(activation.mish, wide=True, temporaries=_two),
+    "ge.prelu": StepSpec(activation.prelu, temporaries=_one),
+    "ge.softplus": StepSpec(activation.softplus, wide=True, temporaries=_one),
+    "ge.swish": StepSpec(activation.swish, wide=True, temporaries=_one),
 }
 """Operators that the Vector engine can run on UB values of one shape. `ge.cast` is handled by the type change."""
 
@@ -159,6 +185,8 @@ def emit_steps(
                 kb.vec("conv", wide, operand.view)
                 sources.append(wide)
                 borrowed.append(wide)
+        attributes = dict(step.attributes)
+        temporaries = [] if spec is None else [scratch.take(compute) for _ in range(spec.temporaries(attributes))]
         for i in dict.fromkeys(step.operands):
             if last_use[i] == number and values[i].reusable:
                 scratch.give(values[i].dtype, values[i].view)
@@ -166,13 +194,13 @@ def emit_steps(
         if spec is None:  # ge.cast: the type change is the whole step
             kb.vec("conv", target, sources[0])
         elif compute is step.dtype:
-            spec.emit(kb, target, sources, dict(step.attributes))
+            spec.emit(kb, target, [*sources, *temporaries], attributes)
         else:
             work = borrowed[0] if borrowed else scratch.take(compute)
-            spec.emit(kb, work, sources, dict(step.attributes))
+            spec.emit(kb, work, [*sources, *temporaries], attributes)
             kb.vec("conv", target, work)
             if not borrowed:
                 scratch.give(compute, work)
-        for buffer in borrowed:
+        for buffer in (*borrowed, *temporaries):
             scratch.give(compute, buffer)
         values.append(Value(target, step.dtype, reusable=True))

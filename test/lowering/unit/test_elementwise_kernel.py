@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "integers": (lambda: ge.AddOp(value((4,), "i32"), value((4,), "i32")), "not in i32"),
     "no elements": (lambda: ge.ReluOp(value((0, 4))), "no elements"),
     "no instruction": (
-        lambda: fused([value((4,))], lambda x: [t := ge.ErfOp(x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",
+        lambda: fused([value((4,))], lambda x: [t := ge.PowOp(x, x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",
     ),
     "two formats": (
         lambda: encode(ge.AddOp(value((1, 16, 4, 4), "f16", MAP), value((1, 16, 1, 1))), MAP), "stored as ND",
