@@ -2,10 +2,14 @@
 
 // What the passes over programs refuse.
 
-func.func @not_laid_out(%x: tensor<8xf16>) -> tensor<8xf16> {
-  // expected-error@+1 {{layout.transdata is no task; run lower-to-kernels first}}
-  %y = layout.transdata %x : tensor<8xf16> -> tensor<8xf16, #layout.nd>
-  return %x : tensor<8xf16>
+func.func @fused_is_left(%x: tensor<8xf16>) -> tensor<8xf16> {
+  // expected-error@+1 {{ge.fused is no task; run lower-to-kernels first}}
+  %y = ge.fused ins(%x : tensor<8xf16>) {anchor = "ge.relu"} {
+  ^bb0(%a: tensor<8xf16>):
+    %t = ge.relu %a : (tensor<8xf16>) -> tensor<8xf16>
+    ge.yield %t : tensor<8xf16>
+  } -> tensor<8xf16>
+  return %y : tensor<8xf16>
 }
 
 // -----
