@@ -4,7 +4,6 @@
 
 // CHECK: pass
 // CHECK-NEXT: fuse-integer-sums
-// CHECK-NEXT: fuse-conv-bn-relu
 // CHECK-NOT: force-fp16
 // CHECK: total
 builtin.module attributes {ge.phase = "simplified"} {
