@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from operator import mul
+from typing import Any
 
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge import sampling as ge
-from graph_engine.dialects.ge.core import DYNAMIC
+from graph_engine.dialects.ge.core import DYNAMIC, elements_of
 from graph_engine.dialects.ge.indexing import ScatterElementsOp
 from graph_engine.dialects.ge.interning import numpy_dtype
 from graph_engine.dialects.ge.matmul import MatmulOp
@@ -25,39 +26,59 @@ def resize(node: Node) -> SSAValue:
     x = node.operand(0)
     rank = len(shape_of(x))
     axes = [axis_of(axis, rank) for axis in node.ints("axes", range(rank))]
+    places = (1,) if node.opset < 11 else (2, 3)  # of scales and, since opset 11, sizes
+    target = next((i for i in places if node.has(i) and not _is_empty(node, i)), None)
+    if target is None:
+        raise Unsupported("neither scales nor sizes")
+    at_run_time = not node.is_constant(target)
+    sizes = node.constant_ints(3, "sizes") if target == 3 and not at_run_time else []
+    scales = node.constant(target, "scales").reshape(-1).tolist() if target < 3 and not at_run_time else []
     if node.opset < 11:
-        return _resized(
-            node,
-            x,
-            list(range(rank)),
-            [],
-            node.constant(1, "scales").tolist(),
-            coordinates="asymmetric",
-            nearest="floor",
-        )
-    scales = node.constant(2, "scales").reshape(-1).tolist() if node.has(2) else []
-    sizes = node.constant_ints(3, "sizes") if node.has(3) and not scales else []
+        simple: dict[str, Any] = {"coordinates": "asymmetric", "nearest": "floor", "policy": "stretch"}
+        if at_run_time:
+            return _resized_at_run_time(node, x, axes, target, simple)
+        return _resized(node, x, axes, sizes, scales, **simple)
     coordinates = node.string("coordinate_transformation_mode", "half_pixel")
     if coordinates == "tf_half_pixel_for_nn":
         raise Unsupported("coordinates tf_half_pixel_for_nn (opset 11 only); use half_pixel")
     roi: list[float] = []
     if coordinates == "tf_crop_and_resize":
         roi = [float(v) for v in node.constant(1, "roi").reshape(-1).tolist()]
-    return _resized(
-        node,
-        x,
-        axes,
-        sizes,
-        scales,
-        roi=roi,
-        coordinates=coordinates,
-        nearest=node.string("nearest_mode", "round_prefer_floor"),
-        policy=node.string("keep_aspect_ratio_policy", "stretch"),
-        cubic_a=node.float("cubic_coeff_a", -0.75),
-        extrapolation=node.float("extrapolation_value", 0.0),
-        exclude_outside=bool(node.int("exclude_outside", 0)),
-        antialias=bool(node.int("antialias", 0)),
-    )
+    properties: dict[str, Any] = {
+        "roi": roi,
+        "coordinates": coordinates,
+        "nearest": node.string("nearest_mode", "round_prefer_floor"),
+        "policy": node.string("keep_aspect_ratio_policy", "stretch"),
+        "cubic_a": node.float("cubic_coeff_a", -0.75),
+        "extrapolation": node.float("extrapolation_value", 0.0),
+        "exclude_outside": bool(node.int("exclude_outside", 0)),
+        "antialias": bool(node.int("antialias", 0)),
+    }
+    if at_run_time or (sizes and any(shape_of(x)[axis] == DYNAMIC for axis in axes)):
+        return _resized_at_run_time(node, x, axes, target, properties)
+    return _resized(node, x, axes, sizes, scales, **properties)
+
+
+def _is_empty(node: Node, index: int) -> bool:
+    """Whether an input is there for form's sake: an empty vector."""
+    known = node.known(index)
+    return known.size == 0 if known is not None else elements_of(node.operand(index)) == 0
+
+
+def _resized_at_run_time(node: Node, x: SSAValue, axes: list[int], target: int, properties: dict[str, Any]) -> SSAValue:
+    """`ge.resize` to sizes or by scales that are computed, or to sizes of which some axis of x is unknown."""
+    op = ge.ResizeOp(x, node.operand(target), axes=axes, mode=_mode(node), **properties)
+    extents: list[Extent] = list(node.shape(x))
+    given = node.extents(target, "sizes") if target == 3 and node.known(target) is not None else [DYNAMIC] * len(axes)
+    stretched = properties["policy"] == "stretch"
+    for axis, extent in zip(axes, given, strict=True):
+        extents[axis] = extent if stretched else DYNAMIC
+    return node.emit_shaped(op, extents)
+
+
+def _mode(node: Node) -> str:
+    name = node.string("mode", "nearest")
+    return {"bilinear": "linear", "trilinear": "linear"}.get(name, name)
 
 
 def upsample(node: Node) -> SSAValue:
@@ -69,11 +90,11 @@ def upsample(node: Node) -> SSAValue:
 
 
 def _resized(
-    node: Node, x: SSAValue, axes: list[int], sizes: list[int], scales: list[float], **properties: object
+    node: Node, x: SSAValue, axes: list[int], sizes: list[int], scales: list[float], **properties: Any
 ) -> SSAValue:
     """A resize of the axes that change; the others are left out where that changes nothing."""
     shape = shape_of(x)
-    mode = {"bilinear": "linear", "trilinear": "linear"}.get(name := node.string("mode", "nearest"), name)
+    mode = _mode(node)
     if len(sizes or scales) != len(axes):
         raise Unsupported(f"{len(sizes)} sizes or {len(scales)} scales for {len(axes)} axes")
     if not properties.get("roi") and properties.get("policy", "stretch") == "stretch":
@@ -83,9 +104,7 @@ def _resized(
         scales = [scales[i] for i in kept] if scales else []
         if not axes:
             return x
-    if sizes and any(shape[axis] == DYNAMIC for axis in axes):
-        raise Unsupported("sizes of an axis of unknown extent; give input shapes")
-    op = ge.ResizeOp(x, axes=axes, sizes=sizes, scales=scales, mode=mode, **properties)  # pyright: ignore[reportArgumentType]
+    op = ge.ResizeOp(x, axes=axes, sizes=sizes, scales=scales, mode=mode, **properties)
     if mode == "nearest" and (factors := _repeats(op)) is not None:
         op.erase()
         return _repeated(node, x, axes, factors)

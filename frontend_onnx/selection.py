@@ -15,12 +15,13 @@ from graph_engine.frontend_onnx.runs import take
 
 
 def top_k(node: Node) -> list[SSAValue | None]:
-    """`ge.top_k`; k is an attribute before opset 10, a constant input since."""
+    """`ge.top_k`; k is an attribute before opset 10, an input since."""
     x = node.operand(0)
-    k = node.int("k") if node.opset < 10 else int(node.constant(1, "k").item())
+    count = node.operand(1) if node.opset >= 10 and not node.is_constant(1) else None
+    k = -1 if count is not None else node.int("k") if node.opset < 10 else int(node.constant(1, "k").item())
     axis = axis_of(node.int("axis", -1), len(shape_of(x)))
     largest, in_order = bool(node.int("largest", 1)), bool(node.int("sorted", 1))
-    return list(node.emit_all(ge.TopKOp(x, k=k, axis=axis, largest=largest, sorted=in_order)))
+    return list(node.emit_all(ge.TopKOp(x, count, k=k, axis=axis, largest=largest, sorted=in_order)))
 
 
 def unique(node: Node) -> list[SSAValue | None]:

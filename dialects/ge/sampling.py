@@ -11,7 +11,7 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 
 from graph_engine.dialects.ge.core import (
     DYNAMIC,
@@ -27,6 +27,7 @@ from graph_engine.dialects.ge.core import (
     ints_prop,
     shape_of,
     shape_text,
+    shapes_agree,
     string_prop,
     typed,
 )
@@ -60,7 +61,7 @@ class SamplingOp(GeOp):
 class ResizeOp(SamplingOp):
     """x in other extents along `axes`, each axis by itself (ONNX Resize).
 
-    Extents follow from `sizes`, or from `scales`; `policy` other than "stretch" keeps the aspect ratio within `sizes`.
+    Extents follow from `sizes`, or from `scales`, or at run time from `target` (sizes if integers, else scales); `policy` other than "stretch" keeps the aspect ratio within `sizes`.
     `coordinates` tells where a result element lies in x, `nearest` which neighbour a nearest one is. Linear and cubic
     (`cubic_a`) weigh neighbours, which repeat the border, or with `exclude_outside` are left out beyond it; `antialias`
     widens the filter when shrinking. `roi` (starts, then ends, as parts of the extents) and `extrapolation`, the value
@@ -71,6 +72,7 @@ class ResizeOp(SamplingOp):
     VECTOR_OPS: ClassVar[int] = 8
 
     x = operand_def(TENSOR)
+    target = opt_operand_def(TENSOR)
     axes = ints_prop()
     sizes = ints_prop([])
     scales = floats_prop([])
@@ -87,6 +89,7 @@ class ResizeOp(SamplingOp):
     def __init__(
         self,
         x: SSAValue | Operation,
+        target: SSAValue | Operation | None = None,
         *,
         axes: Sequence[int],
         sizes: Sequence[int] = (),
@@ -116,7 +119,10 @@ class ResizeOp(SamplingOp):
             "exclude_outside": bool_attr(exclude_outside),
             "antialias": bool_attr(antialias),
         }
-        self.init((x,), properties, result_type)
+        self.init((x, target), properties, result_type)
+
+    def keeps_type(self, index: int) -> bool:
+        return index == 1
 
     def infer(self) -> tuple[Tensor, ...]:
         for name, choices in (
@@ -129,6 +135,12 @@ class ResizeOp(SamplingOp):
         shape = list(shape_of(self.x))
         axes = [self.axis_in(axis, len(shape)) for axis in self.ints("axes")]
         sizes, scales = self.ints("sizes"), [scale.value.data for scale in self.scales]
+        if self.target is not None:
+            if sizes or scales or not shapes_agree(shape_of(self.target), (len(axes),)):
+                raise self.fail(f"target must be one number an axis of {axes}, beside no sizes or scales")
+            for axis in axes:
+                shape[axis] = DYNAMIC
+            return typed(shape, self.x)
         if len(sizes or scales) != len(axes):
             raise self.fail(f"sizes {list(sizes)} or scales {scales} must be one an axis of {axes}")
         if self.coordinates.data == "tf_crop_and_resize" and len(self.roi) != 2 * len(axes):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from graph_engine.dialects.ge.core import (
     DYNAMIC,
@@ -35,31 +35,42 @@ class TopKOp(GeOp):
     """The `k` largest (or smallest) elements along `axis` and their indices (i64).
 
     Of equal elements the one with the lower index comes first. Results are sorted; `sorted` = false allows any order.
+    `k` -1 takes their number from the operand `count` (one element) at run time.
     """
 
     name = "ge.top_k"
 
     x = operand_def(TENSOR)
-    k = int_prop()
+    count = opt_operand_def(TENSOR)
+    k = int_prop(-1)
     axis = int_prop(-1)
     largest = bool_prop(True)
     sorted = bool_prop(True)
     result = result_def(TENSOR)
     indices = result_def(TENSOR)
 
-    def __init__(self, x: SSAValue | Operation, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True):
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        count: SSAValue | Operation | None = None,
+        *,
+        k: int = -1,
+        axis: int = -1,
+        largest: bool = True,
+        sorted: bool = True,
+    ):
         properties = {
             "k": int_attr(k),
             "axis": int_attr(axis),
             "largest": bool_attr(largest),
             "sorted": bool_attr(sorted),
         }
-        self.init((x,), properties, None)
+        self.init((x, count), properties, None)
 
     def infer(self) -> tuple[Tensor, ...]:
         shape = list(shape_of(self.x))
         axis, k = self.axis_in(self.axis.value.data, len(shape)), self.k.value.data
-        if k < 0 or (shape[axis] != DYNAMIC and k > shape[axis]):
+        if (self.count is None) != (k >= 0) or (shape[axis] != DYNAMIC and k > shape[axis]):
             raise self.fail(f"k = {k} of axis {axis} of {shape_text(shape)}")
         shape[axis] = k
         return (*typed(shape, self.x), tensor_type(shape, "i64"))

@@ -74,6 +74,7 @@ _ROUND: dict[str, Callable[[Array], Array]] = {
 
 def resize(
     x: Array,
+    target: Array | None = None,
     *,
     axes: Sequence[int],
     sizes: Sequence[int] = (),
@@ -89,6 +90,10 @@ def resize(
     antialias: bool = False,
 ) -> Array:
     """x in other extents along `axes`, each axis by itself."""
+    if target is not None and target.dtype.kind in "iu":
+        sizes = [int(size) for size in target.tolist()]
+    elif target is not None:
+        scales = [float(scale) for scale in target.tolist()]
     extents = [x.shape[axis] for axis in axes]
     targets, factors = resized(extents, sizes, scales, policy)
     y = x if mode == "nearest" else _working(x)

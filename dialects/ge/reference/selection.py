@@ -7,9 +7,12 @@ import numpy as np
 from graph_engine.dialects.ge.reference.rounding import Array, widen
 
 
-def top_k(x: Array, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> list[Array]:
+def top_k(
+    x: Array, count: Array | None = None, *, k: int = -1, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> list[Array]:
     """The `k` largest or smallest elements along `axis` and their indices; the lower index first among equals."""
     del sorted
+    k = k if count is None else min(int(count.reshape(())), x.shape[axis])
     if largest:  # a stable sort of the reversed axis, read backwards: ties keep the lower index in front
         places = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
     else:

@@ -3,7 +3,7 @@
 // Resizing, grids, regions of interest, columns into images.
 
 // CHECK-LABEL: func.func @resize
-func.func @resize(%x: tensor<1x3x8x9xf32>, %d: tensor<?x3x8x?xf32>) {
+func.func @resize(%x: tensor<1x3x8x9xf32>, %t: tensor<2xi64>, %d: tensor<?x3x8x?xf32>) {
   // CHECK: %a = ge.resize %x {axes = [2, 3], sizes = [16, 5], mode = "linear"} : (tensor<1x3x8x9xf32>) -> tensor<1x3x16x5xf32>
   %a = ge.resize %x {axes = [2, 3], sizes = [16, 5], mode = "linear"} : (tensor<1x3x8x9xf32>) -> tensor<1x3x16x5xf32>
   // CHECK: %b = ge.resize %x {axes = [2, 3], scales = [1.500000e+00, 2.000000e+00], coordinates = "asymmetric", nearest = "floor"} : (tensor<1x3x8x9xf32>) -> tensor<1x3x12x18xf32>
@@ -14,6 +14,8 @@ func.func @resize(%x: tensor<1x3x8x9xf32>, %d: tensor<?x3x8x?xf32>) {
   %e = ge.resize %x {axes = [2], sizes = [4], roi = [2.500000e-01, 7.500000e-01], coordinates = "tf_crop_and_resize", extrapolation = 1.000000e+01} : (tensor<1x3x8x9xf32>) -> tensor<1x3x4x9xf32>
   // CHECK: %f = ge.resize %d {axes = [2, 3], scales = [2.000000e+00, 2.000000e+00]} : (tensor<?x3x8x?xf32>) -> tensor<?x3x16x?xf32>
   %f = ge.resize %d {axes = [2, 3], scales = [2.000000e+00, 2.000000e+00]} : (tensor<?x3x8x?xf32>) -> tensor<?x3x16x?xf32>
+  // CHECK: %g = ge.resize %x, %t {axes = [2, 3], mode = "linear"} : (tensor<1x3x8x9xf32>, tensor<2xi64>) -> tensor<1x3x?x?xf32>
+  %g = ge.resize %x, %t {axes = [2, 3], mode = "linear"} : (tensor<1x3x8x9xf32>, tensor<2xi64>) -> tensor<1x3x?x?xf32>
   return
 }
 

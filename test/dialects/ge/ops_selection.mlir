@@ -3,11 +3,13 @@
 // Elements chosen by value; sizes that depend on the data are unknown.
 
 // CHECK-LABEL: func.func @top_k
-func.func @top_k(%x: tensor<2x8xf32>) {
+func.func @top_k(%x: tensor<2x8xf32>, %n: tensor<1xi64>) {
   // CHECK: %a, %ai = ge.top_k %x {k = 3} : (tensor<2x8xf32>) -> (tensor<2x3xf32>, tensor<2x3xi64>)
   %a, %ai = ge.top_k %x {k = 3} : (tensor<2x8xf32>) -> (tensor<2x3xf32>, tensor<2x3xi64>)
   // CHECK: %b, %bi = ge.top_k %x {k = 1, axis = 0, largest = false, sorted = false} : (tensor<2x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xi64>)
   %b, %bi = ge.top_k %x {k = 1, axis = 0, largest = false, sorted = false} : (tensor<2x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xi64>)
+  // CHECK: %c, %ci = ge.top_k %x, %n : (tensor<2x8xf32>, tensor<1xi64>) -> (tensor<2x?xf32>, tensor<2x?xi64>)
+  %c, %ci = ge.top_k %x, %n : (tensor<2x8xf32>, tensor<1xi64>) -> (tensor<2x?xf32>, tensor<2x?xi64>)
   return
 }
 

@@ -185,6 +185,32 @@ def test_flatten_and_tile_with_unknown_extents() -> None:
     assert "tile_by" in check(finished(g, y), [{"x": (2, 3, 4)}, {"x": (1, 1, 4)}])
 
 
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_images_resized_to_the_size_of_another_one(mode: str) -> None:
+    g = Graph()
+    x, like = g.input("x", [1, 2, "H", "W"]), g.input("like", [1, 3, "P", "Q"])
+    sizes = g.node("Concat", g.ints(1, 2), g.node("Slice", g.node("Shape", like), g.ints(2), g.ints(4)), axis=0)
+    resized = g.node("Resize", x, "", "", sizes, mode=mode, coordinate_transformation_mode="half_pixel")
+    y = g.node("Add", resized, g.node("ReduceMean", like, axes=[1]))
+    used = check(finished(g, y), [{"x": (1, 2, 4, 5), "like": (1, 3, 8, 7)}, {"x": (1, 2, 6, 3), "like": (1, 3, 6, 3)}])
+    assert "resize" in used
+
+
+def test_images_of_unknown_size_in_another_size() -> None:
+    g = Graph()
+    x = g.input("x", [1, 2, "H", "W"])
+    y = g.node("Resize", x, "", "", g.ints(1, 2, 7, 9), mode="linear")
+    z = g.node("Resize", x, "", g.constant("s", np.array([1, 1, 2, 2], np.float32)), mode="linear")
+    check(finished(g, y, z), [{"x": (1, 2, 4, 5)}, {"x": (1, 2, 8, 3)}])
+
+
+def test_as_many_of_the_largest_as_there_are() -> None:
+    g = Graph()
+    x = g.input("x", [2, "L"])
+    values, places = g.node("TopK", x, g.node("Min", g.extent(x, 1), g.ints(4)), outputs=2)
+    check(finished(g, values, places), [{"x": (2, 9)}, {"x": (2, 3)}])
+
+
 def test_extents_are_compared_by_what_they_are() -> None:
     extents = Extents()
     n, m = extents.symbol("N"), extents.symbol("M")
