@@ -78,10 +78,19 @@ class Outcome:
     """How a case went: `bound` inputs had to be constants; on the chip, its tasks by engine."""
 
     bound: tuple[str, ...] = ()
-    launches: int = 0
+    imported: tuple[str, ...] = ()
+    """The `ge` operators that the model becomes, in order, each once; without constants."""
+    kernels: int = 0
+    """Tasks on the AI Core that compute: casts and changes of format around the host's operators do not count."""
     aicpu: list[str] = field(default_factory=list[str])
     refused: str = ""
     """Why there is no program for the chip: sizes that depend on data, or element types that it lacks."""
+
+
+def operators_of(module: ModuleOp) -> tuple[str, ...]:
+    """The `ge` operators of a module, in order, each once; without constants."""
+    names = dict.fromkeys(op.name for op in module.walk() if op.name.startswith("ge."))
+    return tuple(name for name in names if name not in ("ge.constant", "ge.yield"))
 
 
 Run = tuple[Imported, list[Any], list[Any]]
@@ -99,6 +108,7 @@ def through_reference(case: Case) -> tuple[Outcome, list[Run]]:
     for inputs, right in case.data_sets():
         if graph is None or runs[-1][0].bound:  # what depends on no values is compiled once, for all data sets
             imported = import_case(case, inputs)
+            outcome.imported = operators_of(imported.module)
             compile_module(imported.module, until=Phase.FUSED)
             graph = ReferenceGraph(imported.module, case.name)
             runs.append((imported, [inputs[i] for i in imported.free], right))
@@ -115,8 +125,8 @@ NOT_ON_THE_CHIP = ("the chip has no such element types", "sizes depend on data")
 def through_chip(outcome: Outcome, runs: list[Run]) -> None:
     """Runs what `through_reference` returned on the modelled chip in fp16, beside the reference rounded at the same places.
 
-    The chip may be four times as far from the right outputs as that, and a five-hundredth of their size. Nothing is run
-    if there is no kernel among the tasks. Raises as `through_reference`.
+    The chip may be four times as far from the right outputs as that, and a five-hundredth of their size. Raises as
+    `through_reference`.
     """
     for imported, inputs, right in runs:
         module = imported.module
@@ -131,10 +141,8 @@ def through_chip(outcome: Outcome, runs: list[Run]) -> None:
             return
         program = emit_program(module, "case")
         tasks = [task for stream in program.entry_points[0].streams for task in stream.tasks]
-        outcome.launches = sum(isinstance(task, Launch) for task in tasks)
+        outcome.kernels = sum(isinstance(task, Launch) and task.type not in ("Cast", "TransData") for task in tasks)
         outcome.aicpu = sorted({task.op for task in tasks if isinstance(task, AicpuCall)})
-        if not outcome.launches:
-            return
         found = run(program, inputs, mode="functional").outputs
         halves = ReferenceGraph(rounded, "case").run(inputs)
         for number, (value, half, exact) in enumerate(zip(found, halves, right, strict=True)):
