@@ -5,9 +5,9 @@
 FOLDER holds `*.onnx` or `*.onnx.xz`; if it has a `seeded.py`, that fills in stripped weights, and `input_shapes.json`
 gives extents and values of inputs by model file. Columns: nodes as exported, operators after import and after
 simplification (constants not counted), seconds of import and of the reference, the largest error of any output as a part
-of its range (integers exact), and the verdict. onnxruntime runs without graph optimisations, so that it judges
-what the model says; where an error is above 1e-4, the verdict compares it with how far onnxruntime is from itself.
-One process a model, with limits of time and memory. Exits 1 if a model fails.
+of its range (integers exact; of a final Softmax or Sigmoid its input as well), and the verdict. onnxruntime runs without
+graph optimisations, so that it judges what the model says; where an error is above 1e-4, the verdict compares it with how
+far onnxruntime is from itself. One process a model, with limits of time and memory. Exits 1 if a model fails.
 """
 
 from __future__ import annotations
@@ -117,6 +117,7 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
     try:
         model = load(path, folder)
         row["nodes"] = len(model.graph.node)
+        show_logits(model)
         shapes, values, most = bindings(model, hints(path, folder))
         feeds = inputs(model, shapes, values, most)
         start = time.perf_counter()
@@ -204,6 +205,19 @@ def load(path: Path, folder: Path) -> Any:
         spec.loader.exec_module(seeded)
         model = seeded.fill(model)
     return model
+
+
+def show_logits(model: Any) -> None:
+    """What a final Softmax or Sigmoid reads becomes an output as well: large logits saturate and hide differences."""
+    import onnx
+
+    producers = {output: node for node in model.graph.node for output in node.output}
+    shown = {output.name for output in model.graph.output}
+    for name in list(shown):
+        node = producers.get(name)
+        if node is not None and node.op_type in ("Softmax", "Sigmoid") and node.input[0] not in shown:
+            shown.add(node.input[0])
+            model.graph.output.append(onnx.ValueInfoProto(name=node.input[0]))
 
 
 def hints(path: Path, folder: Path) -> dict[str, Any]:
