@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge import activation as ge
 from graph_engine.dialects.ge.core import DYNAMIC
-from graph_engine.dialects.ge.elementwise import AbsOp, AddOp, DivOp, MulOp, SubOp
+from graph_engine.dialects.ge.elementwise import AbsOp, AddOp, DivOp, LeakyReluOp, MulOp, SubOp
 from graph_engine.dialects.ge.interning import numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, SelectOp
 from graph_engine.dialects.ge.shape import ReshapeOp
@@ -77,8 +77,11 @@ def shrink(node: Node) -> SSAValue:
 
 
 def prelu(node: Node) -> SSAValue:
-    """`ge.prelu`; before opset 7 a slope of several elements has one a channel (axis 1)."""
-    x, slope = node.operand(0), node.operand(1)
+    """`ge.prelu`, with one constant slope `ge.leaky_relu`; before opset 7 a slope of several elements has one a channel."""
+    x, one = node.operand(0), node.known(1)
+    if one is not None and one.size == 1 and len(one.shape) <= len(shape_of(x)) and dtype_of(x) in ("f16", "f32"):
+        return node.emit(LeakyReluOp(x, alpha=float(one.item())))
+    slope = node.operand(1)
     rank, shape = len(shape_of(x)), shape_of(slope)
     if node.opset < 7 and len(shape) == 1 and shape[0] != 1:
         shape = (*shape, *([1] * (rank - 2)))

@@ -22,9 +22,28 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 
+from graph_engine.dialects.ge.activation import (
+    EluOp,
+    GeluOp,
+    HardSigmoidOp,
+    HardSwishOp,
+    MishOp,
+    PReluOp,
+    SoftplusOp,
+    SwishOp,
+)
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import element_of, shape_of
-from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, ClipOp, LeakyReluOp, MulOp, ReluOp
+from graph_engine.dialects.ge.elementwise import (
+    AddOp,
+    BinaryOp,
+    ClipOp,
+    LeakyReluOp,
+    MulOp,
+    ReluOp,
+    SigmoidOp,
+    TanhOp,
+)
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import BatchNormOp
 from graph_engine.transforms.batch_norm import affine_of
@@ -35,8 +54,11 @@ from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, 
 
 Roots = tuple[type[Operation], ...]
 
-ACTIVATIONS = (ReluOp, LeakyReluOp, ClipOp)
-"""What one or two Vector instructions do on the way from L0C to the unified buffer."""
+ACTIVATIONS = (
+    *(ReluOp, LeakyReluOp, ClipOp, PReluOp),
+    *(SigmoidOp, TanhOp, EluOp, SwishOp, HardSigmoidOp, HardSwishOp, MishOp, SoftplusOp),
+)
+"""What the Vector unit does on the way from L0C, in up to eight instructions: cheaper than to store and load again."""
 
 
 class AbsorbScaleIntoBatchNorm(Pattern):
@@ -168,9 +190,17 @@ def epilogue(anchor: Conv2dOp | MatmulOp) -> list[Operation]:
     if isinstance(user, AddOp) and _other(user, value).type == value.type == user.result.type:
         members.append(user)
         value, user = user.result, single_user(user.result)
-    if isinstance(user, ACTIVATIONS):
+    if user is not None and rides(user, value):
         members.append(user)
     return members
+
+
+def rides(op: Operation, value: SSAValue) -> bool:
+    """Whether `op` is an activation of `value` that goes along; an exact GELU takes more than the way out allows."""
+    if isinstance(op, PReluOp):
+        shape = shape_of(value)
+        return op.x is value and len(shape) == 4 and shape_of(op.slope) == (1, shape[1], 1, 1)
+    return isinstance(op, ACTIVATIONS) or (isinstance(op, GeluOp) and op.approximate.data == "tanh")
 
 
 def fuse_epilogues(block: Block, context: RewriteContext) -> None:

@@ -91,7 +91,7 @@ func.func @matmul(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x2xf32> {
 
 // -----
 
-// ReLU6 and LeakyReLU go along too; a sigmoid takes more than the way out allows.
+// ReLU6, LeakyReLU and SiLU go along too; an exact GELU takes more than the way out allows.
 // CHECK-LABEL: func.func @activations
 func.func @activations(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32> {
   // CHECK: ge.fused
@@ -102,9 +102,18 @@ func.func @activations(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tens
   // CHECK: ge.leaky_relu
   %2 = ge.conv2d %1, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
   %3 = ge.leaky_relu %2 {alpha = 0.1} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: ge.fused
+  // CHECK: ge.swish
+  %4 = ge.conv2d %3, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %5 = ge.swish %4 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: ge.fused
+  // CHECK: ge.gelu
+  %6 = ge.conv2d %5, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %7 = ge.gelu %6 {approximate = "tanh"} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: ge.yield
   // CHECK-NOT: ge.fused
   // CHECK: return
-  %4 = ge.conv2d %3, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
-  %5 = ge.sigmoid %4 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
-  return %5 : tensor<1x4x4x4xf32>
+  %8 = ge.conv2d %7, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %9 = ge.gelu %8 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %9 : tensor<1x4x4x4xf32>
 }
