@@ -63,7 +63,10 @@ class PoolShape:
     @property
     def whole_plane(self) -> bool:
         """Whether there is one window, which covers the plane and nothing else."""
-        return all(a.outputs == 1 and a.kernel == a.inputs and not a.pad for a in (self.rows, self.columns))
+        axes = (self.rows, self.columns)
+        return all(
+            a.outputs == 1 and a.kernel == a.inputs and not a.pad and (a.dilation == 1 or a.kernel == 1) for a in axes
+        )
 
     @property
     def two_passes(self) -> bool:

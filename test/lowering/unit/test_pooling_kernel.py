@@ -211,3 +211,11 @@ def test_refused_with_a_reason(name: str) -> None:
     make, reason = REFUSED[name]
     with pytest.raises(NoKernel, match=reason):
         select(make())
+
+
+def test_a_dilated_window_that_counts_as_many_as_the_plane_does_not_cover_it() -> None:
+    x = random((1, 16, 1, 4))
+    attributes: dict[str, Any] = {"kernel": (1, 4), "strides": (1, 1), "pads": (0, 0, 0, 3), "dilations": (1, 2)}
+    got, outputs = pooled(MaxPoolOp, x, ceil_mode=False, **attributes)
+    want = windows(x, outputs, ceil_mode=False, **attributes)
+    assert_close(got, want[False], 0, 0)
