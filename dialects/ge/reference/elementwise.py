@@ -126,7 +126,7 @@ def mul(lhs: Array, rhs: Array) -> Array:
 def div(lhs: Array, rhs: Array) -> Array:
     """lhs / rhs; integers divide towards zero."""
     if lhs.dtype.kind in "iu":
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             quotient = np.floor_divide(lhs, rhs)
             inexact = (quotient * rhs != lhs) & ((lhs < 0) != (rhs < 0))
         return (quotient + inexact).astype(lhs.dtype)
@@ -144,7 +144,10 @@ def minimum(lhs: Array, rhs: Array) -> Array:
 
 
 def pow(lhs: Array, rhs: Array) -> Array:
-    """lhs to the power of rhs; integers through fp64, cut towards zero."""
-    if lhs.dtype.kind in "iu":
-        return np.power(lhs.astype(np.float64), rhs.astype(np.float64)).astype(lhs.dtype)
-    return _binary(np.power, lhs, rhs)
+    """lhs to the power of rhs; integers exactly, wrapping around, those of negative exponents cut towards zero."""
+    if lhs.dtype.kind not in "iu":
+        return _binary(np.power, lhs, rhs)
+    power = np.power(lhs, np.maximum(rhs, 0))
+    sign = np.where((lhs == 1) | (rhs % 2 == 0), 1, -1)
+    inverse = np.where(np.abs(lhs) == 1, sign, 0)
+    return np.where(rhs < 0, inverse, power).astype(lhs.dtype)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from harness.judge import agree
 
+from graph_engine.dialects.ge.reference import evaluate
+
 SPECIAL = np.array(
     [-np.inf, -7.5, -2.5, -1.0, -0.5, -0.0, 0.0, 0.3, 0.5, 1.0, 1.5, 2.5, 30.0, np.inf, np.nan], np.float32
 )
@@ -151,6 +153,18 @@ def test_integers_divide_towards_zero(dtype: str) -> None:
 def test_powers_of_mixed_types(base: str, exponent: str) -> None:
     a, b = integers(20, low=1, high=7).astype(base), integers(20, seed=1, low=0, high=5).astype(exponent)
     agree("Pow", {"a": a, "b": b})
+
+
+def test_integer_powers_are_exact() -> None:
+    """Beyond fp64's 53 bits, and of negative exponents: by Python's integers."""
+    base, exponent = np.array([3, -3, 7, 1, -1, -1, 2, 0]), np.array([39, 39, 22, -5, -5, -4, -1, 0])
+    (y,) = evaluate("ge.pow", [base, exponent], {})
+    assert y.tolist() == [3**39, -(3**39), 7**22, 1, -1, 1, 0, 1]
+
+
+def test_the_least_integer_by_minus_one_stays() -> None:
+    (y,) = evaluate("ge.div", [np.array([-(2**31), 7], np.int32), np.array([-1, -2], np.int32)], {})
+    assert y.tolist() == [-(2**31), -3]
 
 
 def test_where_broadcasts() -> None:
