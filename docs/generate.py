@@ -100,7 +100,7 @@ def patterns_table(module: Any) -> list[str]:
     """The rewrite patterns that a pass file defines, by the names that `--timing` counts."""
     from graph_engine.transforms.driver import Pattern
 
-    found = [
+    own = [
         item
         for item in vars(module).values()
         if inspect.isclass(item)
@@ -108,6 +108,7 @@ def patterns_table(module: Any) -> list[str]:
         and item.__module__ == module.__name__
         and not inspect.isabstract(item)
     ]
+    found = list(dict.fromkeys([*getattr(module, "PATTERNS", ()), *own]))
     if not found:
         return []
     return ["", "| pattern | rewrites |", "|---|---|", *(f"| {p.name} | {cell(own_doc(p))} |" for p in found)]

@@ -14,7 +14,7 @@ class Phase(Enum):
     """How far a module has come; every phase prints, parses and verifies. The values say what holds at its end."""
 
     IMPORTED = "the model's operators as `ge`, one to one"
-    SIMPLIFIED = "all shapes inferred, constants folded, nothing dead"
+    SIMPLIFIED = "all shapes inferred, constants folded, nothing dead or computed twice"
     FUSED = "each `ge.fused` or plain operator is one kernel to be"
     PRECISION = "every tensor has the element type it will be computed in"
     LAID_OUT = "every tensor has a format; layout.transdata wherever it changes"
@@ -48,6 +48,8 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-infer-shapes"),
     (Phase.SIMPLIFIED, "fold-constants"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),
+    (Phase.SIMPLIFIED, "share-constants"),
+    (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "fuse-conv-bn-relu"),

@@ -124,4 +124,7 @@ def describe_pass(name: str) -> str:
         lines.append(f"  {option.name}: {shown}{default}")
         if option.metadata.get("help"):
             lines.append(f"      {option.metadata['help']}")
+    patterns = getattr(module, "PATTERNS", ())
+    lines += ["", "patterns:"] if patterns else []
+    lines += [line for p in patterns for line in (f"  {p.name}", f"      {(inspect.getdoc(p) or '').splitlines()[0]}")]
     return "\n".join(lines)

@@ -25,6 +25,10 @@ PASSES: dict[str, str] = {
     "ge-infer-shapes": "graph_engine.transforms.ge_infer_shapes:GeInferShapes",
     "fold-constants": "graph_engine.transforms.fold_constants:FoldConstants",
     "ge-canonicalize": "graph_engine.transforms.ge_canonicalize:GeCanonicalize",
+    "share-constants": "graph_engine.transforms.share_constants:ShareConstants",
+    "eliminate-common-subexpressions": (
+        "graph_engine.transforms.eliminate_common_subexpressions:EliminateCommonSubexpressions"
+    ),
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
     "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",

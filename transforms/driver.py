@@ -22,6 +22,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
@@ -262,6 +263,22 @@ def apply_patterns(
             _push_neighbours(op, rewriter, worklist, push)
             break
     return stats
+
+
+def select_patterns(
+    patterns: Sequence[type[Pattern]], only: Sequence[str] = (), skip: Sequence[str] = ()
+) -> list[Pattern]:
+    """The patterns called `only` (all if none is named) but for those called `skip`, in the order of `patterns`.
+
+    Raises GraphEngineError with the nearest name for one that does not exist.
+    """
+    names = [pattern.name for pattern in patterns]
+    for name in (*only, *skip):
+        if name not in names:
+            close = get_close_matches(name, names, n=1)
+            hint = f", did you mean '{close[0]}'?" if close else f"; patterns: {', '.join(names)}"
+            raise GraphEngineError(f"no pattern is called '{name}'{hint}")
+    return [pattern() for pattern in patterns if pattern.name in (only or names) and pattern.name not in skip]
 
 
 def _push_neighbours(

@@ -1,4 +1,4 @@
-"""Remove operators that change nothing, merge runs of shape operators, drop duplicate constants and dead code.
+"""Remove operators that change nothing, merge runs of shape operators and of casts, drop dead code.
 
 %0 = ge.reshape %x {shape = [2, 12]} : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
 %1 = ge.reshape %0 {shape = [24]} : (tensor<2x12xf32>) -> tensor<24xf32>
@@ -8,49 +8,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
-from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, CastOp
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import ints_attr
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, TransposeOp
-from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
-from graph_engine.transforms.fusion import graphs, single_user
+from graph_engine.dialects.ge.shape import PadOp, ReshapeOp, TransposeOp
+from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns, select_patterns
+from graph_engine.transforms.fusion import single_user
+from graph_engine.transforms.no_ops import NO_OPS
 from graph_engine.transforms.pass_base import GePass
 from graph_engine.transforms.recipes import known, per_channel, reshaped, spread
 
 Roots = tuple[type[Operation], ...]
-
-
-class RemoveNoOp(Pattern):
-    """Same type in and out and nothing moved: identity cast, reshape, transpose, pad by nothing, concat of one."""
-
-    name = "remove-no-op"
-    root: ClassVar[Roots] = (CastOp, ReshapeOp, TransposeOp, PadOp, ConcatOp)
-
-    def rewrite(self, op: GeOp, rewriter: CountedRewriter) -> bool:
-        if len(op.operands) != 1 or op.operands[0].type != op.result.type:
-            return False
-        match op:
-            case ReshapeOp() if sum(extent == DYNAMIC for extent in shape_of(op.result)) > 1:
-                return False
-            case TransposeOp() if list(op.ints("perm")) != list(range(len(op.ints("perm")))):
-                return False
-            case PadOp() if any(op.ints("pads")):
-                return False
-            case _:
-                rewriter.replace(op, (), [op.operands[0]])
-                return True
 
 
 class MergeReshapes(Pattern):
@@ -188,7 +167,7 @@ class RemoveDead(Pattern):
 
 PATTERNS = (
     RemoveDead,
-    RemoveNoOp,
+    *NO_OPS,
     MergeReshapes,
     MergeTransposes,
     TransposeToReshape,
@@ -199,26 +178,16 @@ PATTERNS = (
 )
 
 
-def share_constants(module: ModuleOp) -> None:
-    """Keep the first of equal constants: it stands before all their users. Linear."""
-    context = RewriteContext.current()
-    for block in graphs(module):
-        seen: dict[tuple[Attribute, Attribute], ConstantOp] = {}
-        for op in tuple(block.ops):
-            if not isinstance(op, ConstantOp):
-                continue
-            first = seen.setdefault((op.value, op.result.type), op)
-            if first is not op:
-                with context.rewrite("share-constant", [op]) as rewriter:
-                    rewriter.replace(op, (), [first.result])
-
-
 @dataclass(frozen=True)
 class GeCanonicalize(GePass):
-    """Applies the patterns above until none matches, then shares constants."""
+    """Applies the patterns in one shared walk until none matches."""
 
     name = "ge-canonicalize"
 
+    only: tuple[str, ...] = field(
+        default=(), metadata={"help": "apply no patterns but these, e.g. only=remove-zero-pad"}
+    )
+    skip: tuple[str, ...] = field(default=(), metadata={"help": "leave these patterns out"})
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [pattern() for pattern in PATTERNS])
-        share_constants(op)
+        apply_patterns(op, select_patterns(PATTERNS, self.only, self.skip))
