@@ -18,7 +18,7 @@ from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.expected import expectations, mismatches
 from graph_engine.pipelines.output import write_modules
-from graph_engine.pipelines.runner import PassFailed, RunOptions, Step, run_steps
+from graph_engine.pipelines.runner import PassFailed, RunOptions, Step, print_warnings, run_steps
 from graph_engine.pipelines.source import Chunk, Diagnostic, SourceError, one_line, parse, read_text, split
 from graph_engine.pipelines.spec import PassSpec
 from graph_engine.pipelines.verification import InvalidOperation, verify
@@ -57,7 +57,7 @@ def optimise(options: argparse.Namespace) -> int:
         try:
             module = read(context, chunk, options.input)
             steps, marks = expand(specs, module, until)
-            run_steps(context, module, steps, run_options)
+            print_warnings(run_steps(context, module, steps, run_options))
             if marks:
                 mark_phase(module, until)
             results.append(module)

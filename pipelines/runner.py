@@ -19,6 +19,7 @@ from graph_engine.pipelines.printing import to_text
 from graph_engine.pipelines.verification import InvalidOperation, Verifier
 from graph_engine.transforms.driver import RewriteContext, RewriteLimitReached
 from graph_engine.transforms.pass_base import OperatorError
+from graph_engine.transforms.remarks import Kind, Remark, listening
 
 PHASE_ATTRIBUTE = "ge.phase"
 """Set on a module by the default pipeline at the end of each phase, so that a dumped stage can be resumed."""
@@ -34,13 +35,14 @@ class Step:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What to do around the passes; dumps and timing go to standard error."""
+    """What to do around the passes; dumps and timing go to standard error. `remarks`: kinds to collect."""
 
     verify_each: bool = False
     print_after_all: bool = False
     print_after_change: bool = False
     timing: bool = False
     rewrite_limit: int | None = None
+    remarks: frozenset[Kind] = frozenset({Kind.WARNING})
 
 
 DEFAULT_OPTIONS = RunOptions()
@@ -59,9 +61,10 @@ class StepReport:
 
 @dataclass
 class RunReport:
-    """What a run of passes did, pass by pass."""
+    """What a run of passes did, pass by pass, and what the passes remarked."""
 
     steps: list[StepReport] = field(default_factory=list[StepReport])
+    remarks: list[Remark] = field(default_factory=list[Remark])
 
     @property
     def rewrites(self) -> int:
@@ -85,7 +88,8 @@ def run_steps(
     """
     report = RunReport()
     verifier = Verifier()
-    with relaxed_gc(), RewriteContext(options.rewrite_limit).activate() as rewrites:
+    remarked = listening(report.remarks.append, options.remarks)
+    with relaxed_gc(), remarked, RewriteContext(options.rewrite_limit).activate() as rewrites:
         for number, step in enumerate(steps):
             following = steps[number + 1] if number + 1 < len(steps) else None
             phase_ends = step.phase is not None and (following is None or following.phase is not step.phase)
@@ -135,6 +139,13 @@ def _verify_after(verifier: Verifier, module: ModuleOp, name: str) -> None:
 def _dump(module: ModuleOp, body: ModulePass) -> None:
     print(f"// -----// IR Dump After {type(body).__name__} ({body}) //----- //", file=sys.stderr)
     sys.stderr.write(to_text(module, elide=True))
+
+
+def print_warnings(report: RunReport) -> None:
+    """What may change the model's results, a line each, to standard error."""
+    for remark in report.remarks:
+        if remark.kind is Kind.WARNING:
+            print(f"warning: {remark}", file=sys.stderr)
 
 
 def print_timing(report: RunReport) -> None:

@@ -66,8 +66,9 @@ def load_program(path: str, soc: str | None, input_shape: str | None, bind_input
     module = _import(path, input_shape, bind_input)
     from graph_engine.lowering.emit_program import emit_program
     from graph_engine.pipelines.compile import compile_module
+    from graph_engine.pipelines.runner import print_warnings
 
-    compile_module(module, soc or DEFAULT_SOC)
+    print_warnings(compile_module(module, soc or DEFAULT_SOC))
     program = emit_program(module, Path(path).stem)
     if soc not in (None, program.soc):
         raise GraphEngineError(f"{path} is lowered for {program.soc}, not for --soc-version {soc}")
