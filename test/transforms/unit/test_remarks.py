@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 from xdsl.context import Context
 from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -41,7 +42,7 @@ def test_kinds_are_collected_as_asked():
     assert str(remark) == "node 'c1' (Conv) and 1 more: not done [talk]"
 
 
-def test_warnings_alone_by_default(capsys):
+def test_warnings_alone_by_default(capsys: pytest.CaptureFixture[str]):
     report = run_steps(make_context(), _module(), [Step(Talk())])
     assert [remark.kind for remark in report.remarks] == [Kind.WARNING]
     print_warnings(report)
