@@ -10,8 +10,7 @@ memory-mapped in an external file) until a pass or tool needs their values. Ever
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +53,14 @@ from graph_engine.frontend_onnx import (
     unary_math,
 )
 from graph_engine.frontend_onnx.bindings import bound_inputs
+from graph_engine.frontend_onnx.declarations import check_declarations, contradictions, declared_dims
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.extents import has_unknown
 from graph_engine.frontend_onnx.folding import FOLDS
 from graph_engine.frontend_onnx.input_shapes import check_input_shapes
+from graph_engine.frontend_onnx.model_file import ModelFile, read_model
 from graph_engine.frontend_onnx.node import Converter, Node, Reported, Unsupported
+from graph_engine.frontend_onnx.problems import MALFORMED, SHOWN, Problems, fault, listed, qualified
 from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader
 from graph_engine.frontend_onnx.topology import captures, node_names, order_nodes, reads
 from graph_engine.frontend_onnx.values import Values
@@ -97,8 +99,6 @@ CONVERTERS: dict[str, Converter] = {
 """One converter per ONNX operator; the operators of `constant` and `folding` come before these."""
 
 OLDEST_OPSET = 6
-SHOWN = 20
-"""How many nodes of a group, or lines of a list, a message names."""
 
 
 def import_onnx(
@@ -107,11 +107,13 @@ def import_onnx(
     *,
     base: str | os.PathLike[str] | None = None,
     bindings: Mapping[str, Any] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> ModuleOp:
     """The model as a module with one function `@main`.
 
     `input_shapes` replaces declared shapes (-1 = unknown extent). `base` is the folder of external data files, by default
-    the model file's. `bindings` fixes model inputs to values: they become constants. Raises GraphEngineError with
+    the model file's. `bindings` fixes model inputs to values: they become constants. `warn` is told of every declared shape
+    that the graph overrules, with the node's name. Raises GraphEngineError with
     everything that stands in the way: all unsupported operators grouped by type, all missing tensors, a cycle, unusable
     external data, shapes and values that do not fit.
     """
@@ -119,29 +121,26 @@ def import_onnx(
     if isinstance(model, (str, os.PathLike)):
         path = Path(model)
         folder = folder or path.parent
-        model = read_model(path)
+        file = read_model(path)
+    else:
+        file = ModelFile(model)
+    model = file.model
+    check_declarations(model.graph)
     if model.functions:
-        from onnx.inliner import inline_local_functions
-
-        model = inline_local_functions(model)
-    opset = _opset(model)
-    return _Import(model.graph, opset, TensorReader(folder), dict(input_shapes or {}), dict(bindings or {})).run()
+        model = _without_functions(model)
+    run = _Import(model.graph, _opset(model), TensorReader(folder), dict(input_shapes or {}), dict(bindings or {}))
+    return run.run(file.weights, warn)
 
 
-def read_model(path: Path) -> ModelProto:
-    """The ModelProto in a file, without its external data."""
-    import onnx
-    from google.protobuf.message import DecodeError
+def _without_functions(model: ModelProto) -> ModelProto:
+    """The model with the bodies of its own functions in place of the nodes that call them."""
+    from onnx.inliner import inline_local_functions
 
     try:
-        model = onnx.load(str(path), load_external_data=False)
-    except OSError as error:
-        raise GraphEngineError(f"cannot read '{path}': {error.strerror}") from None
-    except (DecodeError, UnicodeDecodeError, ValueError):
-        raise GraphEngineError(f"'{path}' is not an ONNX model") from None
-    if not model.HasField("graph"):
-        raise GraphEngineError(f"'{path}' is not an ONNX model: it has no graph")
-    return model
+        return inline_local_functions(model)
+    except (RuntimeError, ValueError, UnicodeDecodeError) as error:
+        names = ", ".join(f"'{function.name}'" for function in model.functions[:SHOWN])
+        raise GraphEngineError(f"the model's functions {names} cannot be inlined: {error}") from None
 
 
 def _opset(model: ModelProto) -> int:
@@ -152,43 +151,6 @@ def _opset(model: ModelProto) -> int:
     if not OLDEST_OPSET <= version <= onnx_opset_version():
         raise GraphEngineError(f"opset {version} is not supported; opsets {OLDEST_OPSET} to {onnx_opset_version()} are")
     return version
-
-
-@dataclass
-class _Problems:
-    """What cannot be imported, gathered so that the user sees all of it at once."""
-
-    unsupported: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
-    invalid: list[str] = field(default_factory=list[str])
-    inputs: list[str] = field(default_factory=list[str])
-
-    @property
-    def count(self) -> int:
-        """The number of problems."""
-        return len(self.inputs) + len(self.invalid) + sum(map(len, self.unsupported.values()))
-
-    def add(self, op_type: str, reason: str, node: str) -> None:
-        self.unsupported.setdefault((op_type, reason), []).append(node)
-
-    def check(self) -> None:
-        """Raises GraphEngineError if there is any problem."""
-        lines: list[str] = []
-        if self.inputs:
-            lines += [*self.inputs, "only tensors of numbers are supported"]
-        if self.unsupported:
-            count = sum(map(len, self.unsupported.values()))
-            lines.append(f"{count} node{'s' if count > 1 else ''} of the model cannot be imported:")
-            for (op_type, reason), nodes in sorted(self.unsupported.items()):
-                more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
-                why = f", {reason}" if reason else ""
-                lines.append(f"  {op_type}{why} ({len(nodes)}): {', '.join(nodes[:SHOWN])}{more}")
-        if self.invalid:
-            lines.append("operands do not fit:")
-            lines += [f"  {line}" for line in self.invalid[:SHOWN]]
-            if len(self.invalid) > SHOWN:
-                lines.append(f"  and {len(self.invalid) - SHOWN} more")
-        if lines:
-            raise GraphEngineError("\n".join(lines))
 
 
 class _Import:
@@ -207,16 +169,16 @@ class _Import:
         self.reader = reader
         self.input_shapes = input_shapes
         self.bindings = bindings
-        self.problems = _Problems()
+        self.problems = Problems()
         self.poisoned: set[str] = set()
         """Outputs of nodes that could not be converted: their users are not looked at."""
 
-    def run(self) -> ModuleOp:
+    def run(self, weights: Mapping[str, memoryview], warn: Callable[[str], None] | None) -> ModuleOp:
         graph = self.graph
         if graph.sparse_initializer:
             names = ", ".join(f"'{s.values.name}'" for s in graph.sparse_initializer)
             raise GraphEngineError(f"sparse initialisers are not supported: {names}")
-        constants = self.constants(graph) | bound_inputs(self.bindings, graph.input)
+        constants = self.reader.read_all(graph.initializer, weights) | bound_inputs(self.bindings, graph.input)
         candidates = [value for value in graph.input if value.name not in constants]
         inputs = self._usable(candidates)
         outputs = [value.name for value in graph.output]
@@ -235,7 +197,27 @@ class _Import:
             self._convert(proto, name, values)
         results = self._results(outputs, values)
         self.problems.check()
+        self._compare(nodes, values, warn)
         return _module(block, arguments, outputs, results)
+
+    def _compare(
+        self, nodes: Sequence[tuple[NodeProto, str]], values: Values, warn: Callable[[str], None] | None
+    ) -> None:
+        """Refuses contradicting types; tells of stale shapes, unless the user's input shapes make them stale."""
+        types, shapes = contradictions(self.graph, nodes, values.made())
+        if types:
+            raise GraphEngineError(listed("declared types contradict the graph:", types))
+        fixed = {value.name: declared_dims(value) for value in self.graph.input if value.name in self.input_shapes}
+        reshaped = any(
+            d not in (DYNAMIC, given)
+            for name, dims in fixed.items()
+            for (d, _), given in zip(dims or [], self.input_shapes[name], strict=False)
+        )
+        if warn is not None and not reshaped:
+            for line in shapes[:SHOWN]:
+                warn(line)
+            if len(shapes) > SHOWN:
+                warn(f"{len(shapes) - SHOWN} more declared shapes are stale")
 
     @staticmethod
     def _ordered(graph: GraphProto, available: Sequence[str]) -> list[tuple[NodeProto, str]]:
@@ -275,7 +257,7 @@ class _Import:
         self, inputs: Sequence[ValueInfoProto], candidates: Sequence[ValueInfoProto]
     ) -> tuple[Block, list[DictionaryAttr]]:
         """The entry block and the attributes of its arguments; `candidates` are all inputs that can have a shape."""
-        declared = {value.name: _declared_dims(value) for value in candidates}
+        declared = {value.name: declared_dims(value) for value in candidates}
         check_input_shapes(
             self.input_shapes, {name: None if dims is None else [d for d, _ in dims] for name, dims in declared.items()}
         )
@@ -306,14 +288,14 @@ class _Import:
         if not self.poisoned.isdisjoint(reads(proto)):
             self.poisoned.update(proto.output)
             if not self._has_form(proto):
-                self.problems.add(_qualified(proto), "", name)
+                self.problems.add(qualified(proto), "", name)
             return
         location = node_location(name, proto.op_type, [o for o in proto.output if o])
         node = Node(proto, name, self.opset, location, values, self)
         try:
             if self._known_now(node, values):
                 return
-            converter = CONVERTERS.get(_qualified(proto))
+            converter = CONVERTERS.get(qualified(proto))
             if converter is None:
                 raise Unsupported("its inputs are not constant" if self._has_form(proto) else "")
             made = converter(node)
@@ -326,10 +308,16 @@ class _Import:
         except Reported:
             self.poisoned.update(proto.output)
         except Unsupported as reason:
-            self.problems.add(_qualified(proto), str(reason), name)
+            self.problems.add(qualified(proto), str(reason), name)
             self.poisoned.update(proto.output)
         except VerifyException as error:
             self.problems.invalid.append(f"node '{name}' ({proto.op_type}): {error}")
+            self.poisoned.update(proto.output)
+        except GraphEngineError as error:
+            self.problems.invalid.append(f"node '{name}' ({proto.op_type}): {error}")
+            self.poisoned.update(proto.output)
+        except MALFORMED as error:
+            self.problems.invalid.append(f"node '{name}' ({proto.op_type}): {fault(proto, self.opset, error)}")
             self.poisoned.update(proto.output)
 
     def _known_now(self, node: Node, values: Values) -> bool:
@@ -380,7 +368,7 @@ class _Import:
 
     @staticmethod
     def _has_form(proto: NodeProto) -> bool:
-        name = _qualified(proto)
+        name = qualified(proto)
         return name in CONVERTERS or name in FOLDS or name in _STATED
 
     def _results(self, outputs: Sequence[str], values: Values) -> list[SSAValue]:
@@ -404,18 +392,6 @@ def _first(node: Node) -> SSAValue:
 
 
 _STATED = frozenset({"Constant", "ConstantOfShape", "Shape", "Size"})
-
-
-def _qualified(proto: NodeProto) -> str:
-    return proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}:{proto.op_type}"
-
-
-def _declared_dims(value: ValueInfoProto) -> list[tuple[int, str]] | None:
-    """(extent, symbol) of every axis, -1 for an unknown extent; None without a declared shape."""
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        return None
-    return [(d.dim_value if d.HasField("dim_value") else DYNAMIC, d.dim_param) for d in tensor.shape.dim]
 
 
 def _module(

@@ -98,6 +98,8 @@ def unsqueeze(node: Node) -> SSAValue:
         raise Unsupported("axes are missing")
     rank = len(source) + len(axes)
     places = {axis_of(axis, rank) for axis in axes}
+    if len(places) != len(axes):
+        raise Unsupported(f"axes {list(axes)} name an axis twice")
     remaining = iter(source)
     return with_shape(node, x, [1 if i in places else next(remaining) for i in range(rank)])
 

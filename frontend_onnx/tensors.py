@@ -1,19 +1,20 @@
 """Constant tensors of a model, held by reference until somebody needs their values.
 
-A tensor lies in the ModelProto, in an external data file (memory-mapped; place and size are checked before use), or is
-one value repeated (ConstantOfShape).
+A tensor lies in the ModelProto, in the mapped model file, in an external data file (mapped as well; place and size are
+checked before use), or is one value repeated (ConstantOfShape).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.frontend_onnx.problems import listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,24 +53,32 @@ class TensorReader:
         self._base = base
         self._files: dict[Path, np.ndarray[Any, Any]] = {}
 
-    def read(self, proto: TensorProto, name: str = "") -> ConstantTensor:
-        """The tensor. Raises GraphEngineError if its external data cannot be there."""
+    def read(self, proto: TensorProto, name: str = "", stored: memoryview | None = None) -> ConstantTensor:
+        """The tensor; `stored` is its data if the proto lacks it. Raises GraphEngineError if data and shape differ."""
         name = name or proto.name
-        load = self._external(proto, name) if proto.data_location == EXTERNAL else _inline(proto)
+        if any(extent < 0 for extent in proto.dims):
+            raise GraphEngineError(f"tensor '{name}' has shape {list(proto.dims)}: extents are 0 or more")
+        if stored is not None:
+            load = _stored(proto, name, stored)
+        elif proto.data_location == EXTERNAL:
+            load = self._external(proto, name)
+        else:
+            load = _inline(proto, name)
         return ConstantTensor(name, proto.data_type, tuple(proto.dims), load)
 
-    def read_all(self, protos: Iterable[TensorProto]) -> dict[str, ConstantTensor]:
-        """All tensors by name; every unusable external tensor is reported in one error."""
+    def read_all(
+        self, protos: Iterable[TensorProto], stored: Mapping[str, memoryview] | None = None
+    ) -> dict[str, ConstantTensor]:
+        """All tensors by name; every unusable one is reported in one error."""
         found: dict[str, ConstantTensor] = {}
         problems: list[str] = []
         for proto in protos:
             try:
-                found[proto.name] = self.read(proto)
+                found[proto.name] = self.read(proto, stored=(stored or {}).get(proto.name))
             except GraphEngineError as error:
                 problems.append(str(error))
         if problems:
-            shown = problems[:20] + ([f"and {len(problems) - 20} more"] if len(problems) > 20 else [])
-            raise GraphEngineError("\n  ".join(["external data cannot be used:", *shown]))
+            raise GraphEngineError(listed("initialisers cannot be used:", problems))
         return found
 
     def _external(self, proto: TensorProto, name: str) -> Callable[[], np.ndarray[Any, Any]]:
@@ -79,7 +88,10 @@ class TensorReader:
         entries = {entry.key: entry.value for entry in proto.external_data}
         location = entries.get("location", "")
         path = self._resolve(location, name)
-        dtype = tensor_dtype_to_np_dtype(proto.data_type)
+        try:
+            dtype = tensor_dtype_to_np_dtype(proto.data_type)
+        except KeyError:
+            raise GraphEngineError(f"tensor '{name}' has element type {proto.data_type}, which ONNX lacks") from None
         shape = tuple(proto.dims)
         size = prod(shape) * dtype.itemsize
         try:
@@ -88,12 +100,14 @@ class TensorReader:
             raise GraphEngineError(f"tensor '{name}': offset or length of its external data is no number") from None
         if length != size or offset < 0:
             raise GraphEngineError(
-                f"tensor '{name}': {length} bytes at offset {offset} of '{location}' for {size} bytes of values"
+                f"tensor '{name}': {length} bytes at offset {offset} of '{location}' for {size} bytes of values; "
+                "copy the data again, or export the model again"
             )
         available = path.stat().st_size
         if offset + length > available:
             raise GraphEngineError(
-                f"tensor '{name}': '{location}' is truncated: {available} bytes, {offset + length} are needed"
+                f"tensor '{name}': '{location}' is truncated: {available} bytes, {offset + length} are needed; "
+                "copy it again"
             )
 
         def load() -> np.ndarray[Any, Any]:
@@ -116,10 +130,63 @@ class TensorReader:
         return Path(path)
 
 
-def _inline(proto: TensorProto) -> Callable[[], np.ndarray[Any, Any]]:
+def _stored(proto: TensorProto, name: str, data: memoryview) -> Callable[[], np.ndarray[Any, Any]]:
+    """A tensor whose values lie in `data`, which is not copied."""
+    import numpy as np
+    from onnx.helper import tensor_dtype_to_np_dtype
+
+    dtype, shape = tensor_dtype_to_np_dtype(proto.data_type), tuple(proto.dims)
+    _check_size(name, shape, prod(shape) * dtype.itemsize, len(data))
+    return lambda: np.frombuffer(data, dtype).reshape(shape)
+
+
+def _inline(proto: TensorProto, name: str) -> Callable[[], np.ndarray[Any, Any]]:
+    shape = tuple(proto.dims)
+    _check_inline(proto, name, shape)
+
     def load() -> np.ndarray[Any, Any]:
         from onnx import numpy_helper
 
-        return numpy_helper.to_array(proto)
+        try:
+            return numpy_helper.to_array(proto)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise GraphEngineError(f"tensor '{name}' of shape {list(shape)} cannot be read: {error}") from None
 
     return load
+
+
+def _check_inline(proto: TensorProto, name: str, shape: tuple[int, ...]) -> None:
+    """Raises GraphEngineError unless as many values are there as the shape takes."""
+    from onnx.helper import tensor_dtype_to_field, tensor_dtype_to_np_dtype
+
+    bits = _PACKED.get(proto.data_type)
+    try:
+        bits = bits or 8 * tensor_dtype_to_np_dtype(proto.data_type).itemsize
+        values = tensor_dtype_to_field(proto.data_type)
+    except KeyError:
+        raise GraphEngineError(f"tensor '{name}' has element type {proto.data_type}, which ONNX lacks") from None
+    if proto.HasField("raw_data"):
+        needed, whole = (prod(shape) * bits + 7) // 8, proto.ByteSize()
+        # The length alone costs a copy of the data: of large tensors only a lack shows before they are loaded.
+        _check_size(name, shape, needed, len(proto.raw_data) if whole < UNSEEN or whole < needed else needed)
+    elif bits >= 8:
+        found = len(getattr(proto, values)) // (2 if proto.data_type in _COMPLEX else 1)
+        if found != prod(shape):
+            raise GraphEngineError(
+                f"tensor '{name}' of shape {list(shape)} takes {prod(shape)} values, {found} are there; "
+                "export the model again"
+            )
+
+
+def _check_size(name: str, shape: tuple[int, ...], needed: int, found: int) -> None:
+    if needed != found:
+        raise GraphEngineError(
+            f"tensor '{name}' of shape {list(shape)} takes {needed} bytes, {found} are there; export the model again"
+        )
+
+
+UNSEEN = 1 << 20
+"""Bytes from which a tensor in a ModelProto is not looked at before it is used."""
+# Of TensorProto.DataType: bits of an element of less than a byte, and numbers that are two values.
+_PACKED = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
+_COMPLEX = frozenset({14, 15})

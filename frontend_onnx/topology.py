@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.frontend_onnx.problems import below
 
 if TYPE_CHECKING:
     from onnx import GraphProto, NodeProto
@@ -63,7 +64,9 @@ def order_nodes(
         for output in filter(None, node.output):
             if output in producer or output in known:
                 other = f"node '{names[producer[output]]}'" if output in producer else "an input or initialiser"
-                raise GraphEngineError(f"tensor '{output}' is made twice: by node '{names[index]}' and by {other}")
+                raise GraphEngineError(
+                    f"tensor '{output}' is made twice: by node '{names[index]}' and by {other}; rename one of them"
+                )
             producer[output] = index
 
     missing: dict[str, list[str]] = {}
@@ -89,9 +92,8 @@ def order_nodes(
         needs[index] = sorted({i for i in found if i is not None})
     if missing:
         lines = [f"'{tensor}', read by {', '.join(dict.fromkeys(users))}" for tensor, users in missing.items()]
-        shown = lines[:20] + ([f"and {len(lines) - 20} more"] if len(lines) > 20 else [])
         raise GraphEngineError(
-            "\n  ".join(["the model lacks tensors (no node, input or initialiser makes them):", *shown])
+            below("the model lacks tensors (no node, input or initialiser makes them; export it again):", lines)
         )
     return _sorted(needs, names)
 
@@ -114,7 +116,7 @@ def _sorted(needs: dict[int, list[int]], names: Sequence[str]) -> list[int]:
                     cycle = [i for i, _ in path]
                     cycle = cycle[cycle.index(child) :]
                     shown = " -> ".join(f"'{names[i]}'" for i in [*cycle[::-1][:10], cycle[-1]])
-                    raise GraphEngineError(f"the graph has a cycle: {shown}")
+                    raise GraphEngineError(f"the graph has a cycle: {shown}; export the model again")
             else:
                 path.pop()
                 state[index] = 2

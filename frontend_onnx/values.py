@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of
@@ -223,6 +223,17 @@ class Values:
         if name in home._constants and name not in home._graph:
             return home._constants[name].shape
         return self.extents.of(home._graph[name])
+
+    def made(self) -> dict[str, tuple[Sequence[Extent], Attribute | None]]:
+        """Shape and element type of every tensor that is known here; no type where folding forgets it."""
+        found: dict[str, tuple[Sequence[Extent], Attribute | None]] = {}
+        for name, tensor in self._constants.items():
+            found[name] = tensor.shape, element_of_onnx(tensor.data_type)
+        for name, value in self._graph.items():
+            found[name] = shape_of(value), element_of(value)
+        for name, array in self._folded.items():
+            found[name] = array.shape, None
+        return found
 
     def append(self, op: GeOp, location: LocationAttr) -> SSAValue:
         """Puts an operator at the end of the block; its first result."""

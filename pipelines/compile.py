@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines import registry
@@ -96,7 +97,10 @@ def import_model(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     bindings: Mapping[str, Any] | None = None,
 ) -> ModuleOp:
-    """A model file as a module: `.onnx` is imported, `.mlir` (at any phase) is parsed. Raises GraphEngineError."""
+    """A model file as a module: `.onnx` is imported, `.mlir` (at any phase) is parsed. Raises GraphEngineError.
+
+    Warnings of the import and extents of ONNX inputs that stay symbolic are told on standard error.
+    """
     if path.endswith(".mlir") or path == "-":
         if input_shapes or bindings:
             what = "input shapes are set" if input_shapes else "inputs are bound"
@@ -105,7 +109,34 @@ def import_model(
     from graph_engine.frontend_onnx.importer import import_onnx
 
     shapes = {name: tuple(dims) for name, dims in (input_shapes or {}).items()}
-    return import_onnx(path, shapes or None, bindings=bindings)
+    warnings: list[str] = []
+    module = import_onnx(path, shapes or None, bindings=bindings, warn=warnings.append)
+    for line in [f"warning: {text}" for text in warnings] + symbolic_inputs(module):
+        print(line, file=sys.stderr)
+    return module
+
+
+def symbolic_inputs(module: ModuleOp) -> list[str]:
+    """One line on the inputs of `main` that have unknown extents, none if all are known."""
+    from graph_engine.dialects.ge.core import DYNAMIC
+    from graph_engine.dialects.ge.interning import shape_of_type
+
+    found: list[str] = []
+    for function in module.ops:
+        attributes = function.properties.get("arg_attrs")
+        if not isinstance(attributes, ArrayAttr):
+            continue
+        for argument, entry in zip(function.regions[0].block.args, attributes, strict=True):
+            if not isinstance(entry, DictionaryAttr):
+                continue
+            name, symbols = entry.data.get("ge.name"), entry.data.get("ge.dims")
+            if not isinstance(name, StringAttr) or not isinstance(symbols, ArrayAttr):
+                continue
+            titles = [symbol.data if isinstance(symbol, StringAttr) else "" for symbol in symbols]
+            shape = shape_of_type(argument.type)
+            dims = [str(d) if d != DYNAMIC else title or "?" for d, title in zip(shape, titles, strict=True)]
+            found.append(f"{name.data}:{','.join(dims)}")
+    return [f"note: extents stay symbolic: {'; '.join(found)}; --input-shape fixes them"] if found else []
 
 
 def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
