@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.collection import relaxed_gc
+from graph_engine.pipelines.remark_report import FILTER_HELP, OPTION_HELP
 from graph_engine.pipelines.spec import PassSpec, nearest, parse_options, parse_pipeline
 
 BIND_INPUT_HELP = "fix a model input to a value: a number, a list or an .npy file; may be repeated"
@@ -70,6 +71,17 @@ class PassFlagAction(argparse.Action):
         name, _, text = str(values).partition("=")
         spec = PassSpec(name, parse_options(text, f"--{name}"), f"--{name}")
         namespace.passes = [*(namespace.passes or []), spec]
+
+
+def add_remark_options(parser: argparse.ArgumentParser) -> None:
+    """`--remarks[=FILE]` and `--remarks-filter`, for every tool that runs passes."""
+    parser.add_argument("--remarks", metavar="FILE", help=OPTION_HELP)
+    parser.add_argument("--remarks-filter", metavar="REGEX", default="", help=FILTER_HELP)
+
+
+def default_values(arguments: Sequence[str], defaults: Mapping[str, str]) -> list[str]:
+    """`--flag` alone becomes `--flag=default`: a flag whose value may follow only behind `=`, not as the next word."""
+    return [f"{a}={defaults[a]}" if a in defaults else a for a in arguments]
 
 
 def collect_pass_flags(arguments: Sequence[str], passes: Sequence[str]) -> list[str]:

@@ -55,6 +55,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-conv-bn-relu"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),
+    (Phase.FUSED, "fuse-matmul-elementwise"),
     (Phase.PRECISION, "force-fp16"),
     (Phase.LAID_OUT, "propagate-layout{soc=$soc}"),
     (Phase.LAID_OUT, "eliminate-transdata"),

@@ -18,10 +18,12 @@ from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.expected import expectations, mismatches
 from graph_engine.pipelines.output import write_modules
+from graph_engine.pipelines.remark_report import RemarkReport
 from graph_engine.pipelines.runner import PassFailed, RunOptions, Step, print_warnings, run_steps
 from graph_engine.pipelines.source import Chunk, Diagnostic, SourceError, one_line, parse, read_text, split
 from graph_engine.pipelines.spec import PassSpec
 from graph_engine.pipelines.verification import InvalidOperation, verify
+from graph_engine.transforms.remarks import Remark
 
 DEFAULT_PIPELINE = "default-pipeline"
 """Stands in a list of passes for the whole default pipeline."""
@@ -38,12 +40,14 @@ def optimise(options: argparse.Namespace) -> int:
             check_default_options(spec.options)
         else:
             registry.instantiate(spec)
+    report = RemarkReport(options.remarks, options.remarks_filter)
     run_options = RunOptions(
         verify_each=options.verify_each,
         print_after_all=options.print_ir_after_all,
         print_after_change=options.print_ir_after_change,
         timing=options.timing,
         rewrite_limit=options.rewrite_limit,
+        remarks=report.kinds(),
     )
 
     file, text = read_text(options.input)
@@ -51,13 +55,16 @@ def optimise(options: argparse.Namespace) -> int:
     expecting = options.verify_diagnostics and any(expectations(chunk) for chunk in chunks)
     context = make_context()
     results: list[ModuleOp | str] = []
+    remarks: list[Remark] = []
     failed = False
     for chunk in chunks:
         reported: list[Diagnostic] = []
         try:
             module = read(context, chunk, options.input)
             steps, marks = expand(specs, module, until)
-            print_warnings(run_steps(context, module, steps, run_options))
+            done = run_steps(context, module, steps, run_options)
+            print_warnings(done)
+            remarks += done.remarks
             if marks:
                 mark_phase(module, until)
             results.append(module)
@@ -74,6 +81,7 @@ def optimise(options: argparse.Namespace) -> int:
         failed |= bool(reported)
         for diagnostic in reported:
             print(diagnostic, file=sys.stderr)
+    report.write(remarks)
     if failed:
         return 1
     write_modules(results, options.output, generic=options.print_op_generic, locations=not options.no_locations)

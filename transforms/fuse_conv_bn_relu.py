@@ -1,4 +1,4 @@
-"""Fold BatchNorm and per-channel scales into convolutions, then fuse ReLU and residual Add behind the Cube.
+"""Fold BatchNorm and per-channel scales into convolutions, then fuse ReLU, residual Add and their kind behind the Cube.
 
     %1 = ge.conv2d %x, %w : ...
     %2 = ge.batch_norm %1, %scale, %bias, %mean, %var : ...
@@ -8,57 +8,30 @@
     %4 = ge.fused ins(%x, %w2, %b2, %shortcut : ...) {anchor = "ge.conv2d"} { conv2d, add, relu }
 
 with w2 = w * factor and b2 = shift per output channel as fp32 recipes: rounding comes later and once. Nothing is moved
-across a value that somebody else uses or that leaves the graph. Of two convolutions that feed one Add the later one
-becomes the anchor: the other's result is then there when it is needed.
+across a value that somebody else uses or that leaves the graph. What goes along behind the convolution: `epilogue.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ge.activation import (
-    EluOp,
-    GeluOp,
-    HardSigmoidOp,
-    HardSwishOp,
-    MishOp,
-    PReluOp,
-    SoftplusOp,
-    SwishOp,
-)
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.core import element_of, shape_of
-from graph_engine.dialects.ge.elementwise import (
-    AddOp,
-    BinaryOp,
-    ClipOp,
-    LeakyReluOp,
-    MulOp,
-    ReluOp,
-    SigmoidOp,
-    TanhOp,
-)
-from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.core import element_of
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MulOp
 from graph_engine.dialects.ge.normalization import BatchNormOp
 from graph_engine.transforms.batch_norm import affine_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
-from graph_engine.transforms.fusion import gather, graphs, single_user
+from graph_engine.transforms.epilogue import fuse_epilogues
+from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.pass_base import GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped, spread
 
 Roots = tuple[type[Operation], ...]
-
-ACTIVATIONS = (
-    *(ReluOp, LeakyReluOp, ClipOp, PReluOp),
-    *(SigmoidOp, TanhOp, EluOp, SwishOp, HardSigmoidOp, HardSwishOp, MishOp, SoftplusOp),
-)
-"""What the Vector unit does on the way from L0C, in up to eight instructions: cheaper than to store and load again."""
 
 
 class AbsorbScaleIntoBatchNorm(Pattern):
@@ -72,7 +45,7 @@ class AbsorbScaleIntoBatchNorm(Pattern):
         scale, bias = known(op.scale), known(op.bias)
         if not isinstance(user, MulOp | AddOp) or scale is None or bias is None:
             return False
-        constant = per_channel(known(_other(user, op.result)), op.result)
+        constant = per_channel(known(user.other(op.result)), op.result)
         if constant is None or user.result.type != op.result.type:
             return False
         if isinstance(user, MulOp):
@@ -114,41 +87,13 @@ class FoldScaleIntoConv(Pattern):
             conv = _foldable_conv(value, op)
             if conv is None or op.result.type != conv.result.type:
                 continue
-            constant = per_channel(known(_other(op, value)), value)
+            constant = per_channel(known(op.other(value)), value)
             if constant is not None:
                 constant = cast_to(constant, f32)
                 factor, shift = (constant, None) if isinstance(op, MulOp) else (None, constant)
                 _replace_conv(rewriter, op, conv, factor, shift)
                 return True
         return False
-
-
-class FoldBiasIntoMatmul(Pattern):
-    """add(matmul(a, b), c) -> matmul(a, b, c) for a constant c along the last axis."""
-
-    name = "fold-bias-into-matmul"
-    root: ClassVar[Roots] = (AddOp,)
-
-    def rewrite(self, op: AddOp, rewriter: CountedRewriter) -> bool:
-        for value in op.operands:
-            matmul = value.owner
-            if not isinstance(matmul, MatmulOp) or matmul.bias is not None or single_user(value) is not op:
-                continue
-            columns = shape_of(value)[-1]
-            constant = per_channel(known(_other(op, value)), value, axis=len(shape_of(value)) - 1)
-            if constant is None or constant.shape != (columns,) or op.result.type != value.type:
-                continue
-            bias = constant.op()
-            new = MatmulOp.create(
-                operands=[matmul.a, matmul.b, bias.result], result_types=[value.type], properties=matmul.properties
-            )
-            rewriter.replace(op, [bias, new])
-            return True
-        return False
-
-
-def _other(op: BinaryOp, value: SSAValue) -> SSAValue:
-    return op.rhs if op.lhs is value else op.lhs
 
 
 def _foldable_conv(value: SSAValue, user: Operation) -> Conv2dOp | None:
@@ -182,39 +127,7 @@ def _replace_conv(
     rewriter.replace(op, [*constants, new])
 
 
-def epilogue(anchor: Conv2dOp | MatmulOp) -> list[Operation]:
-    """The run of single users behind `anchor` that its kernel can do on the way out: Add of a like tensor, activation."""
-    members: list[Operation] = [anchor]
-    value: SSAValue = anchor.result
-    user = single_user(value)
-    if isinstance(user, AddOp) and _other(user, value).type == value.type == user.result.type:
-        members.append(user)
-        value, user = user.result, single_user(user.result)
-    if user is not None and rides(user, value):
-        members.append(user)
-    return members
-
-
-def rides(op: Operation, value: SSAValue) -> bool:
-    """Whether `op` is an activation of `value` that goes along; an exact GELU takes more than the way out allows."""
-    if isinstance(op, PReluOp):
-        shape = shape_of(value)
-        return op.x is value and len(shape) == 4 and shape_of(op.slope) == (1, shape[1], 1, 1)
-    return isinstance(op, ACTIVATIONS) or (isinstance(op, GeluOp) and op.approximate.data == "tanh")
-
-
-def fuse_epilogues(block: Block, context: RewriteContext) -> None:
-    """Anchors from the last to the first, so that an Add of two convolutions goes to the later one. Linear."""
-    anchors: Sequence[Operation] = [op for op in block.ops if isinstance(op, Conv2dOp | MatmulOp)]
-    for anchor in reversed(anchors):
-        assert isinstance(anchor, Conv2dOp | MatmulOp)
-        members = epilogue(anchor)
-        if len(members) > 1:
-            with context.rewrite("fuse-epilogue", [members[-1]]) as rewriter:
-                gather(rewriter, members, anchor)
-
-
-PATTERNS = (AbsorbScaleIntoBatchNorm, FoldBatchNormIntoConv, FoldScaleIntoConv, FoldBiasIntoMatmul)
+PATTERNS = (AbsorbScaleIntoBatchNorm, FoldBatchNormIntoConv, FoldScaleIntoConv)
 
 
 @dataclass(frozen=True)
@@ -227,4 +140,4 @@ class FuseConvBnRelu(GePass):
         apply_patterns(op, [pattern() for pattern in PATTERNS])
         context = RewriteContext.current()
         for block in graphs(op):
-            fuse_epilogues(block, context)
+            fuse_epilogues(block, context, Conv2dOp)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.dialects.ge.locations import fuse, source_nodes
 from graph_engine.transforms.driver import CountedRewriter
+from graph_engine.transforms.remarks import passed
 from graph_engine.transforms.retyping import rebuilt
 
 
@@ -25,6 +27,17 @@ def single_user(value: SSAValue) -> Operation | None:
     user = value.get_user_of_unique_use()
     home = value.owner if isinstance(value.owner, Block) else value.owner.parent
     return user if user is not None and user.parent is home else None
+
+
+def why_not_single(value: SSAValue) -> tuple[str, list[str]]:
+    """Why `single_user` finds none, in words, and the readers' node names or operators."""
+    readers = [user for user in dict.fromkeys(use.operation for use in value.uses)]
+    names = [next((node.name for node in source_nodes(user.location)), user.name) for user in readers]
+    if not readers:
+        return "nothing reads its result", names
+    if any(isinstance(user, ReturnOp) for user in readers):
+        return "its result leaves the graph", names
+    return f"its result is read by {', '.join(repr(name) for name in names)}", names
 
 
 def gather(rewriter: CountedRewriter, members: Sequence[Operation], anchor: Operation) -> FusedOp:
@@ -44,5 +57,8 @@ def gather(rewriter: CountedRewriter, members: Sequence[Operation], anchor: Oper
     last = members[-1]
     block.add_op(YieldOp(*(values[result] for result in last.results)))
     fused = FusedOp(inputs, Region(block), anchor=anchor.name)
+    fused.location = fuse(*(op.location for op in members))
     rewriter.replace(last, fused)
+    names = [op.name for op in members]
+    passed("Fused", fused, f"fused {', '.join(names)}", anchor=anchor.name, operators=names)
     return fused

@@ -245,6 +245,10 @@ class BinaryOp(GeOp):
             raise self.fail(f"operands {self.operand_shapes()} do not broadcast")
         return typed(shape, self.lhs)
 
+    def other(self, value: SSAValue) -> SSAValue:
+        """The operand beside `value`."""
+        return self.rhs if self.lhs is value else self.lhs
+
     def keeps_zero_pad(self) -> bool:
         """Zero op zero is zero, but an operand stretched along the channels (axis -3) has no zero lanes to offer."""
         if Trait.KEEPS_ZERO_PAD not in self.TRAITS:

@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from xdsl.ir import SSAValue
-
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
@@ -232,7 +230,7 @@ class _ConvWriter:
         nt: int,
         y_at: Expr,
         n_at: Expr,
-        vectors: list[SSAValue | Buf],
+        vectors: list[Buf],
     ) -> None:
         """All output positions of a band for one tile of channels."""
         kb, shape, tiling = self.kb, self.shape, self.tiling

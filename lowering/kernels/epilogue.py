@@ -19,7 +19,7 @@ from graph_engine.target_ascend.isa.model import DType, Space
 
 @dataclass(frozen=True)
 class EpilogueInput:
-    """A side operand: "tile" has the result's shape, "channel" one value a channel."""
+    """A side operand: "tile" has the result's shape, "channel" one value a channel, "scalar" one value."""
 
     kind: str
     dtype: DType = DType.F16
@@ -49,11 +49,8 @@ class Epilogue:
 
     def args(self, plane: tuple[int, ...]) -> list[Arg]:
         """Launch arguments of the side operands for a result of physical shape `plane` (n, c1, h, w, 16)."""
-        channel = (1, plane[1], 1, 1, 16)
-        return [
-            Arg(f"side{i}", plane if side.kind == "tile" else channel, side.dtype, "r")
-            for i, side in enumerate(self.inputs)
-        ]
+        shapes = {"tile": plane, "channel": (1, plane[1], 1, 1, 16), "scalar": (1,)}
+        return [Arg(f"side{i}", shapes[side.kind], side.dtype, "r") for i, side in enumerate(self.inputs)]
 
     def fractal_bytes(self) -> int:
         """UB bytes that one 16 x 16 block of the accumulator needs, one version of every buffer."""
@@ -63,23 +60,26 @@ class Epilogue:
         scratch = sum(256 * dtype.bytes for dtype in temporaries(self.steps, values, self.out_dtype))
         return 1024 + 256 * self.out_dtype.bytes + tiles + narrow + scratch
 
-    def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[SSAValue | Buf]:
-        """Bias and channel operands of the channel blocks channel..channel+n into UB, once a core."""
-        loaded: list[SSAValue | Buf] = []
+    def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[Buf]:
+        """Bias, scalars and channel operands of the channel blocks channel..channel+n into UB, once a core."""
+        loaded: list[Buf] = []
         sides = kb.args[3 if bias is not None else 2 : -1]
-        rows: list[tuple[str, Buf]] = [("bias", bias)] if bias is not None else []
-        rows += [
-            (f"side{i}", b) for i, (s, b) in enumerate(zip(self.inputs, sides, strict=True)) if s.kind == "channel"
-        ]
-        for slot, source in rows:
-            ub = kb.alloc(slot, Space.UB, (n, 16), source.dtype)
-            kb.copy(kb.view(ub), kb.view(source, channel * 16, (n, 16), (16, 1)))
-            loaded.append(ub)
+        rows = [("bias", "channel", bias)] if bias is not None else []
+        rows += [(f"side{i}", s.kind, b) for i, (s, b) in enumerate(zip(self.inputs, sides, strict=True))]
+        for slot, kind, source in rows:
+            if kind == "channel":
+                ub = kb.alloc(slot, Space.UB, (n, 16), source.dtype)
+                kb.copy(kb.view(ub), kb.view(source, channel * 16, (n, 16), (16, 1)))
+                loaded.append(ub)
+            elif kind == "scalar":
+                ub = kb.alloc(slot, Space.UB, (1,), source.dtype)
+                kb.copy(kb.view(ub), kb.view(source))
+                loaded.append(ub)
         return loaded
 
-    def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[SSAValue | Buf]) -> None:
+    def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
         """The epilogue of one accumulator tile of `nt` channel blocks, `nc` at a time."""
-        has_bias = len(vectors) > sum(side.kind == "channel" for side in self.inputs)
+        has_bias = len(vectors) > sum(side.kind != "tile" for side in self.inputs)
         sides = kb.args[3 if has_bias else 2 : -1]
         rows = tile.mt * 16
         for c_at, c in kb.tiles(nt, nc, "c"):
@@ -88,8 +88,7 @@ class Epilogue:
             y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride
             gm_strides = (tile.n_stride, 16, 1)
 
-            def channel_row(source: SSAValue | Buf, at: Expr = c_at, shape: tuple[int, ...] = shape) -> SSAValue:
-                assert isinstance(source, Buf)
+            def channel_row(source: Buf, at: Expr = c_at, shape: tuple[int, ...] = shape) -> SSAValue:
                 return kb.view(source, (tile.n_at + at) * 16, shape, (16, 0, 1))
 
             queue = list(vectors)
@@ -123,6 +122,8 @@ class Epilogue:
             for i, (side, source) in enumerate(zip(self.inputs, sides, strict=True)):
                 if side.kind == "channel":
                     inputs.append(Value(channel_row(queue.pop(0)), side.dtype))
+                elif side.kind == "scalar":
+                    inputs.append(Value(kb.view(queue.pop(0), 0, shape, (0, 0, 0)), side.dtype))
                 else:
                     ub = kb.alloc(f"side{i}_ub", Space.UB, shape, side.dtype)
                     kb.copy(kb.view(ub, 0, real), kb.view(source, y_at, real, gm_strides))

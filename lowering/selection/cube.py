@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import lcm
+from math import lcm, prod
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
@@ -63,6 +63,8 @@ def _epilogue(region: Region, anchor: Operation, sides: list[SSAValue]) -> Epilo
                 kind = "tile"
             elif is_channel_vector(ty, result):
                 kind = "channel"
+            elif prod(ty.get_shape()) == 1:
+                kind = "scalar"
             else:
                 raise NoKernel(f"a side operand of shape {list(ty.get_shape())} does not broadcast in the epilogue")
             number_of[value] = 1 + len(kinds)

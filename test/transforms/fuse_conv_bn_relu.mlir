@@ -75,23 +75,7 @@ func.func @late_side(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tensor
 
 // -----
 
-// matmul + bias + relu.
-// CHECK-LABEL: func.func @matmul
-func.func @matmul(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x2xf32> {
-  // CHECK-NEXT: %[[B:.*]] = ge.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
-  // CHECK-NEXT: ge.fused ins(%x, %w, %[[B]] : {{.*}}) {anchor = "ge.matmul"} {
-  // CHECK: ge.matmul %{{.*}}, %{{.*}}, %{{.*}} :
-  // CHECK-NEXT: ge.relu
-  %b = ge.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
-  %0 = ge.matmul %x, %w : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
-  %1 = ge.add %0, %b : (tensor<2x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
-  %2 = ge.relu %1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
-  return %2 : tensor<2x2xf32>
-}
-
-// -----
-
-// ReLU6, LeakyReLU and SiLU go along too; an exact GELU takes more than the way out allows.
+// One activation each goes along; an exact GELU takes more than the way out allows.
 // CHECK-LABEL: func.func @activations
 func.func @activations(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32> {
   // CHECK: ge.fused
@@ -116,4 +100,28 @@ func.func @activations(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tens
   %8 = ge.conv2d %7, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
   %9 = ge.gelu %8 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
   return %9 : tensor<1x4x4x4xf32>
+}
+
+// -----
+
+// A chain: scale per channel from another branch, one number, activation, residual, activation.
+// CHECK-LABEL: func.func @chain
+func.func @chain(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>, %gate: tensor<1x4x1x1xf32>, %r: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> {
+  // CHECK-NEXT: %[[TWO:.*]] = ge.constant
+  // CHECK-NEXT: ge.fused ins(%x, %w, %gate, %[[TWO]], %r : {{.*}}) {anchor = "ge.conv2d"} {
+  // CHECK: ge.conv2d
+  // CHECK-NEXT: ge.mul
+  // CHECK-NEXT: ge.add
+  // CHECK-NEXT: ge.sigmoid
+  // CHECK-NEXT: ge.add
+  // CHECK-NEXT: ge.relu
+  // CHECK-NEXT: ge.yield
+  %two = ge.constant dense<2.0> : tensor<f32>
+  %0 = ge.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = ge.mul %0, %gate : (tensor<1x4x4x4xf32>, tensor<1x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %2 = ge.add %two, %1 : (tensor<f32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %3 = ge.sigmoid %2 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %4 = ge.add %r, %3 : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %5 = ge.relu %4 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %5 : tensor<1x4x4x4xf32>
 }

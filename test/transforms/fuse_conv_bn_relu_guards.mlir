@@ -99,14 +99,40 @@ func.func @not_constant(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x1x1xf32>, %v: te
 
 // -----
 
-// A matrix product keeps its Add if the constant runs along the rows.
-// CHECK-LABEL: func.func @bias_along_rows
+// Integers have no Vector instructions here, and a cast marks where the type changes.
+// CHECK-LABEL: func.func @types
 // CHECK-NOT: ge.fused
-func.func @bias_along_rows(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x2xf32> {
-  %b = ge.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
-  // CHECK: ge.matmul %x, %w :
-  // CHECK-NEXT: ge.add
-  %0 = ge.matmul %x, %w : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
-  %1 = ge.add %0, %b : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
-  return %1 : tensor<2x2xf32>
+func.func @types(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xi32> {
+  // CHECK: ge.cast
+  %0 = ge.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = ge.cast %0 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xi32>
+  return %1 : tensor<1x4x4x4xi32>
+}
+
+// -----
+
+// Three residuals would each take a tile of the unified buffer: the third stays outside.
+// CHECK-LABEL: func.func @three_residuals
+func.func @three_residuals(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>, %r: tensor<1x4x4x4xf32>, %s: tensor<1x4x4x4xf32>, %t: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> {
+  // CHECK: ge.fused ins(%x, %w, %r, %s :
+  // CHECK: ge.add %{{.*}}, %t
+  // CHECK-NEXT: return
+  %0 = ge.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = ge.add %0, %r : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %2 = ge.add %1, %s : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %3 = ge.add %2, %t : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %3 : tensor<1x4x4x4xf32>
+}
+
+// -----
+
+// The other operand of the Add depends on the convolution itself: fusing would close a circle.
+// CHECK-LABEL: func.func @diamond
+// CHECK-NOT: ge.fused
+func.func @diamond(%x: tensor<1x4x4x4xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = ge.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = ge.softmax %0 {axis = 1} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: ge.add
+  %2 = ge.add %0, %1 : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %2 : tensor<1x4x4x4xf32>
 }

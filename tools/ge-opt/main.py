@@ -10,11 +10,14 @@ from graph_engine.pipelines.command_line import (
     OneLineParser,
     PassFlagAction,
     PipelineAction,
+    add_remark_options,
     collect_pass_flags,
+    default_values,
     one_line_main,
 )
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.registry import all_passes, help_line
+from graph_engine.pipelines.remark_report import TO_STDERR
 
 # argparse, not click: it is in the standard library, imports in a quarter of the time, and its actions run in
 # command-line order, which one flag per pass needs; click would be one more dependency for the same grammar.
@@ -52,6 +55,7 @@ def make_parser() -> OneLineParser:
     add("--print-op-generic", action="store_true", help="print in MLIR's generic form")
     add("--no-locations", action="store_true", help="print without source locations")
     add("--timing", action="store_true", help="time and rewrites of each pass to standard error")
+    add_remark_options(parser)
     add("--rewrite-limit", metavar="N", type=int, help="stop after N rewrites, to find the one that breaks something")
     return parser
 
@@ -59,10 +63,7 @@ def make_parser() -> OneLineParser:
 def run(arguments: Sequence[str]) -> int:
     """Parse the command line, then hand over to the optimiser, which imports xDSL."""
     names = list(all_passes())
-    # --default-pipeline takes its value behind "=" only, else it would swallow the input file.
-    arguments = [
-        "--default-pipeline=" if a == "--default-pipeline" else a for a in collect_pass_flags(arguments, names)
-    ]
+    arguments = default_values(collect_pass_flags(arguments, names), {"--default-pipeline": "", "--remarks": TO_STDERR})
     options = make_parser().parse(arguments, [f"--{name}" for name in names])
     from graph_engine.pipelines import optimise
 

@@ -19,7 +19,13 @@ from graph_engine.pipelines.registry import instantiate
 from graph_engine.pipelines.runner import RunOptions, Step, run_steps
 from graph_engine.pipelines.spec import PassSpec
 
-BOUND = {"fold-constants": 1e-5, "fuse-conv-bn-relu": 1e-5, "expand-batch-norm": 1e-5, "force-fp16": 1e-2}
+BOUND = {
+    "fold-constants": 1e-5,
+    "fuse-conv-bn-relu": 1e-5,
+    "fuse-matmul-elementwise": 1e-5,
+    "expand-batch-norm": 1e-5,
+    "force-fp16": 1e-2,
+}
 """Share of the range by which a pass may move an output; 0 for the passes that are not named."""
 
 TIDYING = ("fold-constants", "ge-canonicalize", "share-constants", "eliminate-common-subexpressions")

@@ -1,0 +1,90 @@
+"""Which operators leave with the result of a Cube operator: a chain of elementwise ones, done between L0C and memory.
+
+Every result in the chain has one reader, the type of the whole, and stays inside; another operand of a member is a
+tensor of the same type (a residual), one value a channel, or one number. Of two anchors that feed one Add the later one
+takes it: the other's result is then there when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from graph_engine.dialects.ge.activation import GeluOp
+from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.core import GeOp, Trait, element_of, shape_of
+from graph_engine.dialects.ge.elementwise import CastOp
+from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.transforms.driver import RewriteContext
+from graph_engine.transforms.formats import is_scalar
+from graph_engine.transforms.fusion import gather, single_user, why_not_single
+from graph_engine.transforms.remarks import Kind, missed, wanted
+
+Anchor = Conv2dOp | MatmulOp
+
+MAX_OPERATORS = 8
+"""Members behind the anchor at most: each adds instructions to every tile."""
+MAX_TENSORS = 2
+"""Operands of the result's size at most: a tile of each lies in the unified buffer."""
+
+
+def obstacle(user: Operation, value: SSAValue, anchor: Anchor) -> tuple[str, str] | None:
+    """What keeps `user`, the only reader of `value`, from leaving with it: (guard, reason); None if nothing does."""
+    if not isinstance(user, GeOp) or not user.has(Trait.ELEMENTWISE) or user.has(Trait.HOST):
+        return "operator", f"{user.name} is no elementwise operator of the Vector unit"
+    if isinstance(user, CastOp) or element_name(element_of(value)) not in ("f16", "f32"):
+        return "element-type", f"{user.name} does not compute in the type of the accumulator"
+    if user.result.type != value.type:
+        return "shape", f"{user.name} broadcasts the result to {list(shape_of(user.result))}"
+    if isinstance(user, GeluOp) and user.approximate.data != "tanh":
+        return "cost", "an exact GELU takes longer on the way out than to store and load again"
+    for operand in user.operands:
+        if operand is not value and not (operand.type == value.type or _repeats(operand, anchor)):
+            return "broadcast", f"the operand {list(shape_of(operand))} of {user.name} is no channel's and no number"
+    return None
+
+
+def _repeats(operand: SSAValue, anchor: Anchor) -> bool:
+    """Whether an operand is one number, or one value a channel of a feature map."""
+    shape = shape_of(operand)
+    return is_scalar(operand) or isinstance(anchor, Conv2dOp) and shape == (1, shape_of(anchor.result)[1], 1, 1)
+
+
+def epilogue(anchor: Anchor) -> list[Operation]:
+    """The anchor and what leaves with it, in order; a remark says what ended the chain."""
+    members: list[Operation] = [anchor]
+    value: SSAValue = anchor.result
+    tensors = 0
+    while True:
+        user = single_user(value)
+        if user is None:
+            if wanted(Kind.MISSED):
+                reason, readers = why_not_single(value)
+                _missed(members, "single-user", reason, readers=readers)
+            return members
+        ended = obstacle(user, value, anchor)
+        if ended is not None:
+            _missed(members, *ended, reader=user.name)
+            return members
+        tensors += sum(operand.type == value.type for operand in user.operands) - 1
+        if len(members) > MAX_OPERATORS or tensors > MAX_TENSORS:
+            _missed(members, "size", f"{user.name} would be one too many for the unified buffer", reader=user.name)
+            return members
+        members.append(user)
+        value = user.results[0]
+
+
+def _missed(members: Sequence[Operation], guard: str, reason: str, **args: object) -> None:
+    missed("NotFused", members[-1], f"nothing more leaves with {members[0].name}: {reason}", guard=guard, **args)
+
+
+def fuse_epilogues(block: Block, context: RewriteContext, kind: type[Anchor]) -> None:
+    """Gathers the epilogue of every anchor of `kind`, from the last to the first. Linear."""
+    anchors = [op for op in block.ops if isinstance(op, kind)]
+    for anchor in reversed(anchors):
+        members = epilogue(anchor)
+        if len(members) > 1:
+            with context.rewrite("fuse-epilogue", [members[-1]]) as rewriter:
+                gather(rewriter, members, anchor)
