@@ -79,6 +79,25 @@ def add_remark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remarks-filter", metavar="REGEX", default="", help=FILTER_HELP)
 
 
+_PRECISION = {
+    "precision_mode": ("MODE", "force_fp16 (default), must_keep_origin_dtype, allow_mix_precision, allow_fp32_to_fp16"),
+    "modify_mixlist": ("FILE", "JSON with changes to the lists of allow_mix_precision"),
+    "keep_dtype": ("FILE", "names of nodes that stay in fp32, one a line, or OpType::TYPE"),
+    "keep_dtype_nodes": ("NAMES", "names of nodes that stay in fp32, with commas between them"),
+}
+
+
+def add_precision_options(parser: argparse.ArgumentParser) -> None:
+    """The flags of ATC that choose fp16 or fp32, for every tool that compiles."""
+    for name, (metavar, help_text) in _PRECISION.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=help_text)
+
+
+def precision_options(found: argparse.Namespace) -> dict[str, str]:
+    """What the flags of `add_precision_options` say, as options of the default pipeline."""
+    return {name: value for name in _PRECISION if (value := getattr(found, name)) is not None}
+
+
 def default_values(arguments: Sequence[str], defaults: Mapping[str, str]) -> list[str]:
     """`--flag` alone becomes `--flag=default`: a flag whose value may follow only behind `=`, not as the next word."""
     return [f"{a}={defaults[a]}" if a in defaults else a for a in arguments]

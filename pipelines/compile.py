@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines import registry
 from graph_engine.pipelines.context import make_context
-from graph_engine.pipelines.default import DEFAULT_SOC, Phase, default_pipeline
+from graph_engine.pipelines.default import DEFAULT_SOC, OPTIONS, Phase, check_option_names, default_pipeline
 from graph_engine.pipelines.runner import DEFAULT_OPTIONS, PHASE_ATTRIBUTE, RunOptions, RunReport, Step, run_steps
 from graph_engine.pipelines.source import InvalidOperation, SourceError, parse, read_text, split
 from graph_engine.pipelines.verification import verify
@@ -35,16 +35,19 @@ def phase_of(module: ModuleOp) -> Phase:
 
 
 def check_default_options(options: Mapping[str, str]) -> None:
-    """A wrong option or SoC of the default pipeline is told before any work. Raises GraphEngineError."""
+    """A wrong option, SoC or mode of the default pipeline is told before any work. Raises GraphEngineError."""
     from graph_engine.target_ascend.soc.soc import load_soc
+    from graph_engine.transforms.precision_modes import check_precision_options
 
-    default_pipeline(dict(options))
-    load_soc(options.get("soc", DEFAULT_SOC))
+    check_option_names(options)
+    values = OPTIONS | dict(options)
+    load_soc(values["soc"])
+    check_precision_options(values["precision_mode"], values["modify_mixlist"], values["keep_dtype"])
 
 
 def default_steps(options: Mapping[str, str], module: ModuleOp, until: Phase = Phase.TASKS) -> list[Step]:
     """The passes of the default pipeline that `module` still needs to reach `until`."""
-    specs = default_pipeline(dict(options), after=phase_of(module), until=until)
+    specs = default_pipeline(options, after=phase_of(module), until=until)
     return [Step(registry.instantiate(spec), phase) for phase, spec in specs]
 
 
@@ -55,10 +58,15 @@ def compile_module(
     *,
     context: Context | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
+    pipeline: Mapping[str, str] | None = None,
 ) -> RunReport:
-    """Run the default pipeline on `module` in place up to the end of phase `until`. Raises GraphEngineError."""
-    check_default_options({"soc": soc})
-    steps = default_steps({"soc": soc}, module, until)
+    """Run the default pipeline on `module` in place up to the end of phase `until`. Raises GraphEngineError.
+
+    `options` say how passes are run, `pipeline` are further options of the default pipeline (`precision_mode`, ...).
+    """
+    settings = {"soc": soc, **(pipeline or {})}
+    check_default_options(settings)
+    steps = default_steps(settings, module, until)
     report = run_steps(context or make_context(), module, steps, options)
     if until is Phase.IMPORTED or not steps:
         verify(module)

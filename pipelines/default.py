@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 
 from graph_engine.errors import GraphEngineError
@@ -43,7 +45,7 @@ class Phase(Enum):
         return by_title[title]
 
 
-# $soc stands for the pipeline's option of that name.
+# $soc, alone as an option's value, stands for the pipeline's option of that name.
 DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-infer-shapes"),
     (Phase.SIMPLIFIED, "fold-constants"),
@@ -53,9 +55,14 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "fuse-conv-bn-relu"),
+    (Phase.FUSED, "fuse-matmul-elementwise"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),
-    (Phase.FUSED, "fuse-matmul-elementwise"),
+    (
+        Phase.PRECISION,
+        "mark-precision{mode=$precision_mode mixlist=$modify_mixlist"
+        " keep_dtype=$keep_dtype keep_dtype_nodes=$keep_dtype_nodes}",
+    ),
     (Phase.PRECISION, "force-fp16"),
     (Phase.LAID_OUT, "propagate-layout{soc=$soc}"),
     (Phase.LAID_OUT, "eliminate-transdata"),
@@ -69,22 +76,34 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.TASKS, "assign-addresses{soc=$soc}"),
 ]
 
-OPTIONS: dict[str, str] = {"soc": DEFAULT_SOC}
-"""Options of the default pipeline and their defaults."""
+OPTIONS: dict[str, str] = {
+    "soc": DEFAULT_SOC,
+    "precision_mode": "force_fp16",
+    "modify_mixlist": "",
+    "keep_dtype": "",
+    "keep_dtype_nodes": "",
+}
+"""Options of the default pipeline and their defaults; the command lines write them with dashes."""
 
 
-def default_pipeline(
-    options: dict[str, str], *, after: Phase = Phase.IMPORTED, until: Phase = Phase.TASKS
-) -> list[tuple[Phase, PassSpec]]:
-    """The passes of the phases behind `after` up to and with `until`. Raises GraphEngineError on unknown options."""
+def check_option_names(options: Mapping[str, str]) -> None:
+    """Raises GraphEngineError for an option that the default pipeline does not have."""
     for key in options:
         if key not in OPTIONS:
             hint = nearest(key, OPTIONS) or f"; its options: {', '.join(OPTIONS)}"
             raise GraphEngineError(f"the default pipeline has no option '{key}'{hint}")
+
+
+def default_pipeline(
+    options: Mapping[str, str], *, after: Phase = Phase.IMPORTED, until: Phase = Phase.TASKS
+) -> list[tuple[Phase, PassSpec]]:
+    """The passes of the phases behind `after` up to and with `until`. Raises GraphEngineError on unknown options."""
+    check_option_names(options)
+    values = {f"${key}": value for key, value in (OPTIONS | dict(options)).items()}
     steps: list[tuple[Phase, PassSpec]] = []
     for phase, text in DEFAULT:
         if after.index < phase.index <= until.index:
-            for key, value in (OPTIONS | options).items():
-                text = text.replace(f"${key}", f'"{value}"')
-            steps += [(phase, spec) for spec in parse_pipeline(text, "<default-pipeline>")]
+            for spec in parse_pipeline(text, "<default-pipeline>"):
+                given = {name: values.get(value, value) for name, value in spec.options.items()}
+                steps.append((phase, replace(spec, options=given)))
     return steps

@@ -7,12 +7,14 @@ import dataclasses
 import inspect
 import sys
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines import registry
+from graph_engine.pipelines.command_line import precision_options
 from graph_engine.pipelines.compile import check_default_options, default_steps, mark_phase, open_stores_of
 from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.default import Phase
@@ -34,6 +36,7 @@ def optimise(options: argparse.Namespace) -> int:
     specs: list[PassSpec] = options.passes or []
     if options.compile_to and not any(spec.name == DEFAULT_PIPELINE for spec in specs):
         specs = [*specs, PassSpec(DEFAULT_PIPELINE, {}, "--compile-to")]
+    specs = with_options(specs, precision_options(options))
     until = Phase.named(options.compile_to) if options.compile_to else Phase.TASKS
     for spec in specs:  # a wrong pass or option is told before anything is read
         if spec.name == DEFAULT_PIPELINE:
@@ -86,6 +89,17 @@ def optimise(options: argparse.Namespace) -> int:
         return 1
     write_modules(results, options.output, generic=options.print_op_generic, locations=not options.no_locations)
     return 0
+
+
+def with_options(specs: Sequence[PassSpec], options: Mapping[str, str]) -> list[PassSpec]:
+    """Hand options that were given as flags to the default pipeline. Raises GraphEngineError if none is among `specs`."""
+    if options and not any(spec.name == DEFAULT_PIPELINE for spec in specs):
+        flag = next(iter(options)).replace("_", "-")
+        raise GraphEngineError(f"--{flag} is for the default pipeline: add --default-pipeline or --compile-to")
+    return [
+        dataclasses.replace(spec, options={**options, **spec.options}) if spec.name == DEFAULT_PIPELINE else spec
+        for spec in specs
+    ]
 
 
 def read(context: Context, chunk: Chunk, path: str) -> ModuleOp:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from functools import cache
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ PASSES: dict[str, str] = {
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",
     "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",
+    "mark-precision": "graph_engine.transforms.mark_precision:MarkPrecision",
     "force-fp16": "graph_engine.transforms.force_fp16:ForceFp16",
     "propagate-layout": "graph_engine.transforms.propagate_layout:PropagateLayout",
     "eliminate-transdata": "graph_engine.transforms.eliminate_transdata:EliminateTransdata",
@@ -66,12 +68,53 @@ def load_object(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+_FILES: dict[str, Universe] = {}
+"""What `load_plugin` has loaded, by path."""
+
+
+def load_plugin(path: str) -> None:
+    """Make the passes of one Python file, and the `Universe`s in it, known under their names in this process.
+
+    Raises GraphEngineError if the file cannot be run, or defines neither.
+    """
+    from xdsl.passes import ModulePass
+    from xdsl.universe import Universe
+
+    spec = spec_from_file_location(f"graph_engine_plugin_{Path(path).stem}", path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise GraphEngineError(f"--load-plugin: '{path}' is not a Python file")
+    module = module_from_spec(spec)
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever the user's file raises
+        raise GraphEngineError(f"--load-plugin: '{path}' does not load: {type(error).__name__}: {error}") from error
+    passes: dict[str, Any] = {}
+    dialects: dict[str, Any] = {}
+    for item in vars(module).values():
+        if isinstance(item, Universe):
+            passes |= item.all_passes
+            dialects |= item.all_dialects
+        elif inspect.isclass(item) and issubclass(item, ModulePass) and item.__module__ == module.__name__ and "name" in vars(item):
+            passes[item.name] = lambda item=item: item
+    if not passes and not dialects:
+        raise GraphEngineError(f"--load-plugin: '{path}' defines no pass and no Universe")
+    _FILES[path] = Universe(all_passes=passes, all_dialects=dialects)
+    for cached in (plugins, all_passes, all_dialects):
+        cached.cache_clear()
+
+
+def plugin_files() -> list[str]:
+    """The files that `load_plugin` has loaded."""
+    return list(_FILES)
+
+
 @cache
 def plugins() -> dict[str, Universe]:
-    """The installed plugins by name; imports xDSL only if there is one. A plugin that cannot load is a warning."""
+    """Files loaded and plugins installed, by name; imports xDSL only if there is one. One that fails is a warning."""
     from importlib.metadata import entry_points
 
-    found: dict[str, Universe] = {}
+    found: dict[str, Universe] = dict(_FILES)
     for entry in sorted(entry_points(group=PLUGIN_GROUP), key=lambda entry: entry.name):
         from xdsl.universe import Universe
 

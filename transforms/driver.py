@@ -1,4 +1,4 @@
-"""The one rewrite driver: it counts, limits and bounds rewrites and carries source locations.
+"""The one rewrite driver: it counts, limits and bounds rewrites and carries source locations and precision marks.
 
 Every change that any pass makes to a graph goes through this module, either as a `Pattern` run by `apply_patterns`
 or, for a pass that restructures by itself, inside `RewriteContext.rewrite`:
@@ -32,6 +32,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.worklist import Worklist
 
 from graph_engine.dialects.ge.locations import fuse
+from graph_engine.dialects.ge.precision import carry_precision
 from graph_engine.errors import GraphEngineError
 
 MAX_ITERATIONS = 32
@@ -70,7 +71,7 @@ class CountedRewriter(PatternRewriter):
         self.removed[op] = _producers(op)
 
     def finish(self) -> None:
-        """Erase what this rewrite left without a user, then hand the locations of the removed to their heirs."""
+        """Erase what this rewrite left without a user, then hand location and precision of the removed to their heirs."""
         pending = [*self._old_producers, *(op for producers in self.removed.values() for op in producers)]
         while pending:
             op = pending.pop()
@@ -81,6 +82,7 @@ class CountedRewriter(PatternRewriter):
                     del self.removed[op]
         if not self.removed:
             return
+        carry_precision(self.removed, [op for op in (*self.created, *self._heirs) if op.parent is not None])
         sources = _locations_in_dataflow_order(self.removed)
         for heir in dict.fromkeys(self._heirs):
             if heir.parent is not None and heir not in self.created:
@@ -153,12 +155,16 @@ class RewriteLimitReached(Exception):
 
 @dataclass
 class RewriteContext:
-    """What all rewrites of one compilation share: the limit, the counts, the listeners, the pass that is running."""
+    """What all rewrites of one compilation share: the limit, the counts, the listeners, the pass that is running.
+
+    `at` is the operator that was looked at last, for the message if a pattern crashes.
+    """
 
     limit: int | None = None
     counts: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     total: int = 0
     pass_name: str = ""
+    at: Operation | None = None
     listeners: list[Callable[[RewriteEvent], None]] = field(default_factory=list[Callable[[RewriteEvent], None]])
 
     @staticmethod
@@ -189,6 +195,7 @@ class RewriteContext:
         """
         if self.exhausted:
             raise RewriteLimitReached(name)
+        self.at = replaced_ops[0]
         location = replaced_ops[0].location
         rewriter = CountedRewriter(replaced_ops[0])
         rewriter.sources(*replaced_ops)
@@ -248,6 +255,7 @@ def apply_patterns(
         op = worklist.pop()
         if op.parent is None:
             continue
+        context.at = op
         location = op.location
         rewriter = CountedRewriter(op)
         for pattern in patterns_for(op):

@@ -7,7 +7,8 @@
     %y = ge.cast %1 : (tensor<1x8xf16>) -> tensor<1x8xf32>
 
 Inputs and outputs keep their declared types. Constants become fp16 by a recipe that rounds to nearest even, except the
-bias of a convolution or matrix product, which joins the fp32 accumulator. Tensors of other types are not touched.
+bias of a convolution or matrix product, which joins the fp32 accumulator. Tensors of other types are not touched, nor
+are operators marked `ge.precision = "fp32"` (see mark-precision); a value that crosses is cast once.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.precision import FP32, precision_of
 from graph_engine.transforms.driver import CountedRewriter, RewriteContext
 from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.pass_base import GePass
@@ -139,7 +141,7 @@ class ForceFp16(GePass):
         for block in graphs(op):
             halves = _Halves(block)
             for inner in tuple(block.ops):
-                if needs_halving(inner):
+                if needs_halving(inner) and precision_of(inner) != FP32:
                     with context.rewrite("force-fp16", [inner]) as rewriter:
                         halve(inner, halves, rewriter)
                 elif is_border(inner) and element_of(inner.operands[0]) == f32 and halves.has(inner.operands[0]):

@@ -62,3 +62,16 @@ def gather(rewriter: CountedRewriter, members: Sequence[Operation], anchor: Oper
     names = [op.name for op in members]
     passed("Fused", fused, f"fused {', '.join(names)}", anchor=anchor.name, operators=names)
     return fused
+
+
+def scatter(rewriter: CountedRewriter, fused: FusedOp) -> list[Operation]:
+    """Replaces a `ge.fused` by its operators, which it returns in order."""
+    values: dict[SSAValue, SSAValue] = dict(zip(fused.block.args, fused.inputs, strict=True))
+    parts: list[Operation] = []
+    for op in fused.block.ops:
+        if op is not fused.terminator:
+            copy = rebuilt(op, [values[value] for value in op.operands], lambda op, _: op.result_types)
+            values.update(zip(op.results, copy.results, strict=True))
+            parts.append(copy)
+    rewriter.replace(fused, parts, [values[value] for value in fused.terminator.values])
+    return parts

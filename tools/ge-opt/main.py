@@ -10,6 +10,7 @@ from graph_engine.pipelines.command_line import (
     OneLineParser,
     PassFlagAction,
     PipelineAction,
+    add_precision_options,
     add_remark_options,
     collect_pass_flags,
     default_values,
@@ -56,6 +57,7 @@ def make_parser() -> OneLineParser:
     add("--no-locations", action="store_true", help="print without source locations")
     add("--timing", action="store_true", help="time and rewrites of each pass to standard error")
     add_remark_options(parser)
+    add_precision_options(parser)
     add("--rewrite-limit", metavar="N", type=int, help="stop after N rewrites, to find the one that breaks something")
     return parser
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines.command_line import BIND_INPUT_HELP, OneLineParser, one_line_main, use_one_blas_thread
+from graph_engine.pipelines.command_line import (
+    BIND_INPUT_HELP,
+    OneLineParser,
+    add_precision_options,
+    one_line_main,
+    precision_options,
+    use_one_blas_thread,
+)
 
 MODES = ("functional", "timing", "both")
 ENGINES = ("chip", "reference")
@@ -35,6 +42,7 @@ def make_parser() -> OneLineParser:
     add("--soc-version", metavar="NAME", help="chip to compile .onnx and .mlir for (default Ascend310P3)")
     add("--input-shape", metavar="SHAPES", help="name:dims;name:dims, for the open dimensions of an .onnx")
     add("--bind-input", metavar="NAME=VALUE", action="append", default=[], help=BIND_INPUT_HELP)
+    add_precision_options(parser)
     return parser
 
 
@@ -55,6 +63,10 @@ def run(arguments: Sequence[str]) -> int:
             options.mode != "functional", f"--engine reference has no clock: it cannot run with --mode {options.mode}"
         )
         _refuse(options.check, "--check needs the chip's memories: it cannot go with --engine reference")
+        _refuse(
+            bool(precision_options(options)),
+            "--engine reference runs the graph as it is: precision modes are for the compiler",
+        )
         _refuse(options.real_bytes, "--real-bytes needs the chip's memories: it cannot go with --engine reference")
     if profiles and options.mode == "functional":
         raise GraphEngineError(f"--{profiles[0].replace('_', '-')} needs times: --mode timing or both on the chip")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.pipelines.command_line import precision_options
 from graph_engine.target_ascend.om.atomic_write import write_atomically
 from graph_engine.target_ascend.om.container import is_om, load
 from graph_engine.target_ascend.runtime.device import RunResult, find_entry, run
@@ -27,7 +28,8 @@ def run_session(options: Namespace) -> int:
     if options.engine == "reference":
         result, names = _run_reference(options)
     else:
-        program = load_program(options.model, options.soc_version, options.input_shape, options.bind_input)
+        pipeline = precision_options(options)
+        program = load_program(options.model, options.soc_version, options.input_shape, options.bind_input, pipeline)
         point = find_entry(program)
         inputs = (
             []
@@ -52,13 +54,25 @@ def run_session(options: Namespace) -> int:
     return 1 if result.findings else 0
 
 
-def load_program(path: str, soc: str | None, input_shape: str | None, bind_input: Sequence[str] = ()) -> Program:
-    """The program in an OM file, or the one that an .onnx or .mlir compiles to with the default pipeline."""
+def load_program(
+    path: str,
+    soc: str | None,
+    input_shape: str | None,
+    bind_input: Sequence[str] = (),
+    pipeline: Mapping[str, str] | None = None,
+) -> Program:
+    """The program in an OM file, or the one that an .onnx or .mlir compiles to with the default pipeline.
+
+    `pipeline` are further options of the pipeline: precision modes.
+    """
     if is_om(_head(path)) or path.endswith(".om"):
         if input_shape:
             raise GraphEngineError("--input-shape is for .onnx models; the shapes of an OM are compiled in")
         if bind_input:
             raise GraphEngineError("--bind-input is for .onnx models; the inputs of an OM are compiled in")
+        if pipeline:
+            flag = next(iter(pipeline)).replace("_", "-")
+            raise GraphEngineError(f"--{flag} is for .onnx and .mlir models; the precision of an OM is compiled in")
         program = load(path)
         if soc not in (None, program.soc):
             raise GraphEngineError(f"{path} is compiled for {program.soc}, not for --soc-version {soc}")
@@ -68,7 +82,7 @@ def load_program(path: str, soc: str | None, input_shape: str | None, bind_input
     from graph_engine.pipelines.compile import compile_module
     from graph_engine.pipelines.runner import print_warnings
 
-    print_warnings(compile_module(module, soc or DEFAULT_SOC))
+    print_warnings(compile_module(module, soc or DEFAULT_SOC, pipeline=pipeline))
     program = emit_program(module, Path(path).stem)
     if soc not in (None, program.soc):
         raise GraphEngineError(f"{path} is lowered for {program.soc}, not for --soc-version {soc}")
@@ -94,7 +108,7 @@ def _import(path: str, input_shape: str | None, bind_input: Sequence[str]) -> Mo
 def _run_reference(options: Namespace) -> tuple[RunResult, list[str]]:
     if is_om(_head(options.model)) or options.model.endswith(".om"):
         raise GraphEngineError(f"{options.model} holds kernels and no graph: --engine reference takes .onnx or .mlir")
-    from graph_engine.tools.ge_run.reference import ReferenceGraph
+    from graph_engine.pipelines.reference import ReferenceGraph
 
     graph = ReferenceGraph(_import(options.model, options.input_shape, options.bind_input), options.model)
     outputs = graph.run(_inputs(options, graph.inputs))

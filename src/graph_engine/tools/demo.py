@@ -16,7 +16,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines.command_line import OneLineParser, one_line_main, use_one_blas_thread
+from graph_engine.pipelines.command_line import (
+    OneLineParser,
+    add_precision_options,
+    one_line_main,
+    precision_options,
+    use_one_blas_thread,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +45,7 @@ def make_parser() -> OneLineParser:
     add("--batch", type=int, default=1, help="samples in one run (default 1)")
     add("--seed", type=int, default=0, help="seed of weights and input (default 0)")
     add("--soc-version", default="Ascend310P3", help="chip to compile for (default Ascend310P3)")
+    add_precision_options(parser)
     return parser
 
 
@@ -118,10 +125,10 @@ def _compile(progress: Progress, model: Any, options: argparse.Namespace) -> tup
     with _Step(progress, f"compile for {options.soc_version}", len(phases) + 1) as step:
         step.now(Phase.IMPORTED.title)
         module = import_onnx(model)
-        context, operators = make_context(), 0
+        context, precision, operators = make_context(), precision_options(options), 0
         for phase in phases:
             step.now(phase.title)
-            compile_module(module, options.soc_version, phase, context=context)
+            compile_module(module, options.soc_version, phase, context=context, pipeline=precision)
             if phase is Phase.SIMPLIFIED:
                 operators = _operators(module)
     return module, operators
