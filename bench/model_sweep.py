@@ -111,7 +111,7 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
     from graph_engine.frontend_onnx.importer import import_onnx
     from graph_engine.pipelines.compile import compile_module
     from graph_engine.pipelines.default import Phase
-    from graph_engine.tools.ge_run.reference import ReferenceGraph
+    from graph_engine.pipelines.reference import ReferenceGraph
 
     row: dict[str, Any] = {}
     try:

@@ -17,9 +17,9 @@ from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
 from graph_engine.pipelines.compile import compile_module
 from graph_engine.pipelines.default import Phase
+from graph_engine.pipelines.reference import ReferenceGraph
 from graph_engine.target_ascend.om.program import AicpuCall, Launch
 from graph_engine.target_ascend.runtime.device import run
-from graph_engine.tools.ge_run.reference import ReferenceGraph
 
 FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16})
 

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.pipelines.compile import parse_bindings
+from graph_engine.pipelines.reference import ReferenceGraph
 from graph_engine.tools.ge_run.main import main as ge_run
-from graph_engine.tools.ge_run.reference import ReferenceGraph
 from graph_engine.tools.ge_translate.main import main as ge_translate
 
 

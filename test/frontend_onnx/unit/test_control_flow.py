@@ -14,7 +14,7 @@ from graph_engine.lowering.emit_program import emit_program
 from graph_engine.pipelines.compile import compile_module
 from graph_engine.pipelines.default import Phase
 from graph_engine.target_ascend.runtime.device import run
-from graph_engine.tools.ge_run.reference import ReferenceGraph
+from graph_engine.pipelines.reference import ReferenceGraph
 
 Array = np.ndarray[Any, Any]
 
