@@ -1,4 +1,6 @@
-"""If, Loop and Scan: a branch chosen by a constant takes the node's place, everything else becomes an operator with bodies.
+"""If, Loop and Scan: a branch chosen by a constant takes the node's place; otherwise operators with bodies.
+
+Short loops do not come here: `unrolling` writes them out.
 
 Optionals are known while importing: their operators become constants or nothing.
 """
@@ -16,8 +18,10 @@ from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.fused import YieldOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.shape import ReshapeOp
+from graph_engine.frontend_onnx.extents import has_unknown
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, shape_of
-from graph_engine.frontend_onnx.values import BodyValues, BranchValues
+from graph_engine.frontend_onnx.unrolling import iteration, used_in
+from graph_engine.frontend_onnx.values import BodyValues
 
 if TYPE_CHECKING:
     from onnx import GraphProto
@@ -30,23 +34,16 @@ FOREVER = 2**63 - 1
 def inline_branch(node: Node, condition: bool) -> None:
     """Converts the branch that a constant condition of If chooses, in the node's place."""
     graph = node.graph("then_branch" if condition else "else_branch")
-    inner = BranchValues(node.bodies.constants(graph), used_in(graph), node.values)
+    inner = iteration(node, graph)
     node.bodies.convert(graph, inner)
     for output, value in zip(node.outputs, graph.output, strict=False):
         if output:
             node.values.bind_as(output, inner, value.name)
 
 
-def used_in(graph: GraphProto) -> frozenset[str]:
-    """The tensors that something in the body, or outside by its outputs, reads."""
-    from graph_engine.frontend_onnx.topology import reads
-
-    return frozenset(value.name for value in graph.output).union(*(reads(node) for node in graph.node))
-
-
 def _body(node: Node, graph: GraphProto, types: Sequence[Tensor]) -> BodyValues:
     """The body converted for arguments of these types; it ends in its yield."""
-    values = BodyValues(node.bodies.constants(graph), used_in(graph), node.values)
+    values = BodyValues(dict(node.bodies.constants(graph)), used_in(graph), node.values)
     if len(graph.input) != len(types):
         raise Unsupported(f"its body takes {len(graph.input)} values, {len(types)} are given")
     for value, type_ in zip(graph.input, types, strict=True):
@@ -78,7 +75,7 @@ def if_(node: Node) -> list[SSAValue]:
 
 
 def loop(node: Node) -> list[SSAValue]:
-    """Loop: `ge.loop` on the host."""
+    """Loop: written out if it is short and of known length, else `ge.loop` on the host."""
     import numpy as np
 
     graph = node.graph("body")
@@ -118,11 +115,13 @@ def _trips(node: Node, graph: GraphProto, body: BodyValues) -> int:
     kept = body.operand(graph.output[0].name) is body.block.args[1]
     forever = kept or (going is not None and bool(going.item()))
     starts = not node.has(1) or (start is not None and bool(start.item()))
-    return max(0, int(limit.item())) if limit is not None and forever and starts else DYNAMIC
+    if limit is None or has_unknown(limit) or not (forever and starts):
+        return DYNAMIC
+    return max(0, int(limit.item()))
 
 
 def scan(node: Node) -> list[SSAValue]:
-    """Scan: `ge.scan` on the host. The batch axis of opset 8 must be 1."""
+    """Scan: written out if it is short and of known length, else `ge.scan` on the host. Opset 8's batch must be 1."""
     if node.opset < 9:
         return _scan_of_batches(node)
     return _scan(node, node.operands(), node.ints("scan_input_axes", []), node.ints("scan_input_directions", []))

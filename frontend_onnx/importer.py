@@ -63,6 +63,7 @@ from graph_engine.frontend_onnx.node import Converter, Node, Reported, Unsupport
 from graph_engine.frontend_onnx.problems import MALFORMED, SHOWN, Problems, fault, listed, qualified
 from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader
 from graph_engine.frontend_onnx.topology import captures, node_names, order_nodes, reads
+from graph_engine.frontend_onnx.unrolling import unroll
 from graph_engine.frontend_onnx.values import Values
 
 if TYPE_CHECKING:
@@ -346,7 +347,7 @@ class _Import:
         elif node.op_type == "If" and (condition := node.known(0)) is not None:
             control_flow.inline_branch(node, bool(condition.item()))
         else:
-            return self._folds(node, values)
+            return self._folds(node, values) or unroll(node)
         return True
 
     @staticmethod

@@ -9,12 +9,13 @@ import pytest
 from onnx import TensorProto, helper, parser
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.frontend_onnx import unrolling
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
 from graph_engine.pipelines.compile import compile_module
 from graph_engine.pipelines.default import Phase
-from graph_engine.target_ascend.runtime.device import run
 from graph_engine.pipelines.reference import ReferenceGraph
+from graph_engine.target_ascend.runtime.device import run
 
 Array = np.ndarray[Any, Any]
 
@@ -51,6 +52,14 @@ def check(model: onnx.ModelProto, **feeds: Array) -> None:
 
 
 X = np.linspace(-2, 3, 8, dtype=np.float32).reshape(2, 4)
+
+
+@pytest.fixture(params=["written out", "on the host"])
+def _both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short loops in both forms."""
+    if request.param == "on the host":
+        monkeypatch.setattr(unrolling, "UNROLLED_NODES", 0)
+
 
 BRANCHES = """
 g (bool c, float[2,4] x, float[4] w) => (float[2,4] y)
@@ -116,6 +125,7 @@ def test_a_loop_carries_and_stacks() -> None:
     assert graph.run([np.array(0), X[0], X[1]])[1].shape == (0, 4)
 
 
+@pytest.mark.usefixtures("_both")
 def test_a_known_number_of_iterations_gives_known_sizes() -> None:
     module = import_onnx(model_of(LOOP), bindings={"n": 3})
     assert ReferenceGraph(module, "m").outputs[1].shape == (3, 4)
@@ -124,6 +134,60 @@ def test_a_known_number_of_iterations_gives_known_sizes() -> None:
     right = expected(model_of(LOOP), {"n": np.array(3), "x": X[0], "w": X[1]})
     for value, exact in zip(found, right, strict=True):
         np.testing.assert_allclose(value, exact, rtol=1e-2, atol=1e-2)
+
+
+def test_a_short_loop_leaves_no_loop() -> None:
+    found = operators(model_of(LOOP), bindings={"n": 3})
+    assert "ge.loop" not in found and found.count("ge.mul") == 3
+    assert "ge.loop" in operators(model_of(LOOP), bindings={"n": 1000})
+
+
+def test_positions_that_follow_from_the_counter_are_known() -> None:
+    model = model_of(
+        """
+        g (float[8] x) => (float[2] y) <int64 n = {3}, int64[1] two = {2}, float[2] zero = {0, 0}> {
+          y = Loop(n, absent, zero) <
+            body = b (int64 i, bool go, float[2] a) => (bool more, float[2] next) {
+              more = Identity(go)
+              one = Constant<value_ints = [1]>()
+              begin0 = Reshape(i, one)
+              begin = Mul(begin0, two)
+              end = Add(begin, two)
+              part = Slice(x, begin, end)
+              next = Add(a, part)
+            }
+          >
+        }
+        """
+    )
+    model.graph.node[0].input[1] = ""
+    assert [name for name in operators(model) if name in ("ge.slice", "ge.loop")] == ["ge.slice"] * 3
+    check(model, x=np.arange(8, dtype=np.float32))
+
+
+def test_a_loop_along_an_extent_is_short_if_the_extent_is() -> None:
+    model = model_of(
+        """
+        g (float[N,2] x) => (float[2] y, float[N,2] sums) <bool yes = {1}, float[2] zero = {0, 0}> {
+          shape = Shape <start = 0, end = 1> (x)
+          n = Squeeze(shape)
+          y, sums = Loop(n, yes, zero) <
+            body = b (int64 i, bool go, float[2] a) => (bool more, float[2] next, float[2] seen) {
+              more = Identity(go)
+              row = Gather(x, i)
+              next = Add(a, row)
+              seen = Identity(next)
+            }
+          >
+        }
+        """
+    )
+    for shapes, kind in (({}, "ge.loop"), ({"x": (0, 2)}, "ge.loop"), ({"x": (3, 2)}, "ge.slice")):
+        module = import_onnx(model, shapes)
+        assert kind in str(module)
+        x = np.arange(2 * max(shapes.get("x", (5,))[0], 0), dtype=np.float32).reshape(-1, 2)
+        for value, right in zip(ReferenceGraph(module, "m").run([x]), expected(model, {"x": x}), strict=True):
+            np.testing.assert_array_equal(value, right)
 
 
 def test_a_loop_ends_by_its_condition_and_may_grow_what_it_carries() -> None:
@@ -147,6 +211,7 @@ def test_a_loop_ends_by_its_condition_and_may_grow_what_it_carries() -> None:
     assert value.shape == (14,)
 
 
+@pytest.mark.usefixtures("_both")
 @pytest.mark.parametrize(("axis", "direction"), [(0, 0), (1, 0), (1, 1)])
 def test_scan_along_axes_and_backwards(axis: int, direction: int) -> None:
     extent = X.shape[1 - axis]
@@ -167,6 +232,7 @@ def test_scan_along_axes_and_backwards(axis: int, direction: int) -> None:
     check(model, s=np.ones(extent, np.float32), x=X)
 
 
+@pytest.mark.usefixtures("_both")
 def test_control_flow_inside_control_flow() -> None:
     model = model_of(
         """
