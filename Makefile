@@ -37,6 +37,7 @@ docs: install ## rewrite what the documentation takes from the code
 
 bench: install ## ratios beside onnxruntime, and growth of every pass
 	$(BIN)/python bench/spine.py
+	$(BIN)/python bench/growth.py
 
 clean: ## remove the virtual environment and build products
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -1,13 +1,11 @@
 """The spine's costs as ratios of CPU time in one run on one machine, beside onnxruntime on one thread.
 
-    python bench/spine.py [--rounds 5] [--seed 0] [--only time|memory|growth]
+    python bench/spine.py [--rounds 5] [--seed 0] [--only time|memory]
 
 * time: ONNX file -> OM file beside creating a session from the same file; the modelled run (values and times, and times
   alone) beside inference. ResNet-50, batch 1, seeded weights. Medians of the rounds; a first round, which pays for lazy
   imports, is shown beside them and not counted.
 * memory: peak resident memory of a process that does one of these, beside one that does the same with onnxruntime.
-* growth: CPU time of import, every pass, verification and emission on residual networks of 1k to 16k ONNX nodes whose
-  number of distinct kernels grows alike, and the exponent of the power law fitted through them.
 
 Each part runs in a process of its own, so that none sees the memory or the caches of another.
 """
@@ -16,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import resource
 import statistics
@@ -30,16 +27,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 
-NODES = (1000, 2000, 4000, 8000, 16000)
-
-# (what, this issue's target, where later work must take it), as factors of onnxruntime or exponents
+# (what, this issue's target, where later work must take it), as factors of onnxruntime
 TARGETS = {
     "ONNX file -> OM file": (20, 10),
     "modelled run, function + time": (20, 6),
     "modelled run, time only": (6, 1.5),
     "peak memory of compile": (4, 3),
     "peak memory of run": (4, 3),
-    "growth": (1.15, 1.1),
 }
 
 
@@ -137,62 +131,6 @@ def measure_memory(folder: Path, what: str) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def residual_network(nodes: int, seed: int = 0) -> Any:
-    """Bottlenecks of 8 nodes on 8 x 8 images. Widths walk at random through v multiples of 16 up to 256, where v * v
-    grows as the number of nodes: so does the number of distinct kernels (one a pair of widths)."""
-    import numpy as np
-    from models.small import GraphBuilder
-
-    widths = max(2, round(4 * math.sqrt(nodes / 1000)))
-    choices = [16 * max(1, round(16 * (i + 1) / widths)) for i in range(widths)]
-    rng = np.random.default_rng(seed)
-    b = GraphBuilder(seed)
-    width = 64
-    y = b.input("x", (1, width, 8, 8))
-    for _ in range(nodes // 8):
-        short = y
-        y = b.conv_bn_relu(y, width, 16, 1)
-        y = b.batch_norm(b.conv(y, 16, width, 1, bias=False), width)
-        y = b.node("Relu", [b.node("Add", [y, short])])
-        following = int(rng.choice(choices))
-        y = b.conv(y, width, following, 1)
-        width = following
-    b.node("Relu", [y], "y")
-    return b.model("y")
-
-
-def measure_growth(folder: Path, nodes: int) -> dict[str, float]:
-    """CPU seconds of each pass on the residual network of that size, by name, in order."""
-    import onnx
-
-    from graph_engine.lowering.emit_program import emit_program
-    from graph_engine.pipelines.compile import compile_module, import_model
-    from graph_engine.target_ascend.om.container import save
-    from graph_engine.target_ascend.runtime.device import run
-
-    path = folder / f"{nodes}.onnx"
-    if not path.exists():
-        onnx.save(residual_network(nodes), str(path))
-    found: dict[str, float] = {}
-
-    def timed(name: str, call: Callable[[], Any]) -> Any:
-        start = time.process_time()
-        result = call()
-        found[name] = time.process_time() - start
-        return result
-
-    module = timed("import", lambda: import_model(str(path)))
-    report = compile_module(module)
-    for step in report.steps:
-        found[step.name] = found.get(step.name, 0.0) + step.cpu_s
-    found["(verification)"] = sum(step.verify_cpu_s for step in report.steps)
-    program = timed("(emission)", lambda: emit_program(module))
-    timed("(saving)", lambda: save(program, folder / "growth.om"))
-    timed("(time of the run)", lambda: run(program, mode="timing"))
-    found["kernels"] = len(program.kernels)
-    return found
-
-
 # ---- the parent -----------------------------------------------------------------------------------------------------
 
 
@@ -201,12 +139,6 @@ def child(folder: Path, *arguments: str) -> Any:
     command = [sys.executable, __file__, "--folder", str(folder), "--part", *arguments]
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=os.environ | one_thread).stdout)
-
-
-def exponent(sizes: list[int], seconds: list[float]) -> float:
-    """The power of n in the least-squares line through the logarithms."""
-    xs, ys = [math.log(n) for n in sizes], [math.log(max(s, 1e-6)) for s in seconds]
-    return statistics.linear_regression(xs, ys).slope
 
 
 def verdict(what: str, ratio: float) -> str:
@@ -244,35 +176,12 @@ def print_memory(found: dict[str, float]) -> None:
         print(f"{row:<34}{found[ours]:>9.0f}{found[theirs]:>9.0f}{ratio:>7.1f}x{'':>8} {verdict(row, ratio)}")
 
 
-def print_growth(found: list[tuple[int, dict[str, float]]]) -> None:
-    """Seconds by size, and the exponent of each pass."""
-    sizes = [nodes for nodes, _ in found]
-    print(f"\n{'CPU s by ONNX nodes':<28}{''.join(f'{nodes:>8}' for nodes in sizes)}{'exponent':>10}")
-    names = [name for name in found[0][1] if name != "kernels"]
-    totals = {"all": [sum(run[name] for name in names if name != "(time of the run)") for _, run in found]}
-    columns = {name: [run[name] for _, run in found] for name in names} | totals
-    worst = 0.0
-    for name, seconds in columns.items():
-        power = exponent(sizes, seconds)
-        if not name.startswith("("):
-            worst = max(worst, power)
-        print(f"{name:<28}{''.join(f'{s:>8.3f}' for s in seconds)}{power:>10.2f}")
-    kernels = "".join(f"{int(run['kernels']):>8}" for _, run in found)
-    print(f"{'distinct kernels':<28}{kernels}")
-    print(f"{'every pass: largest exponent':<28}{worst:>{8 * len(sizes) + 10}.2f} {verdict('growth', worst)}")
-
-
-def median_run(runs: list[dict[str, float]]) -> dict[str, float]:
-    """The median of each entry."""
-    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
-
-
 def main() -> None:
     """Runs the parts and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="medians are taken over so many (default 5)")
     parser.add_argument("--seed", type=int, default=0, help="of weights and inputs")
-    parser.add_argument("--only", choices=("time", "memory", "growth"), help="one of the three tables")
+    parser.add_argument("--only", choices=("time", "memory"), help="one of the two tables")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--part", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -282,32 +191,21 @@ def main() -> None:
             "prepare": lambda: prepare(options.folder, int(arguments[0])),
             "time": lambda: measure_time(options.folder, int(arguments[0])),
             "memory": lambda: measure_memory(options.folder, arguments[0]),
-            "growth": lambda: measure_growth(options.folder, int(arguments[0])),
         }
         from graph_engine.pipelines.collection import relaxed_gc
 
         with relaxed_gc():  # as in the tools
             print(json.dumps(calls[part]()))
         return
-    wanted = (options.only,) if options.only else ("time", "memory", "growth")
+    wanted = (options.only,) if options.only else ("time", "memory")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if options.only != "growth":
-            child(folder, "prepare", str(options.seed))
+        child(folder, "prepare", str(options.seed))
         if "time" in wanted:
             print_time(child(folder, "time", str(options.rounds)))
         if "memory" in wanted:
             parts = ("compile", "run", "session", "inference")
             print_memory({part: child(folder, "memory", part) for part in parts})
-        if "growth" in wanted:
-            # Small networks vary most from run to run and cost least.
-            repeats = {1000: options.rounds, 2000: min(3, options.rounds), 4000: min(3, options.rounds)}
-            print_growth(
-                [
-                    (nodes, median_run([child(folder, "growth", str(nodes)) for _ in range(repeats.get(nodes, 1))]))
-                    for nodes in NODES
-                ]
-            )
 
 
 if __name__ == "__main__":
