@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from graph_engine.dialects.ge.convolution import Conv2dOp
@@ -73,6 +73,11 @@ def is_feature_map(value: SSAValue) -> bool:
         and shape_of(value)[1] != DYNAMIC
         and element_name(element_of(value)) in ("f16", "f32")
     )
+
+
+def on_the_cube(value: SSAValue) -> bool:
+    """Whether the Cube multiplies the value's type: an operator kept in fp32 runs elsewhere and needs no fractals."""
+    return element_of(value) != f32
 
 
 def is_scalar(value: SSAValue) -> bool:
@@ -135,6 +140,8 @@ class FormatRules:
         full = shape_of(op.result)[1] % c0 == 0
         match op:
             case Conv2dOp():
+                if not on_the_cube(op.x):
+                    return None
                 groups, channels = op.group.value.data, shape_of(op.x)[1]
                 x = _keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
                 w = _keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
@@ -173,6 +180,8 @@ class FormatRules:
         nz = fractal_nz(c0)
         full_rows = shape[-2] % FRACTAL_ROWS == 0
         if isinstance(op, MatmulOp):
+            if not on_the_cube(op.a):
+                return None
             summed = op.reduction_extent()
             a = _keep(given[0], nz, strict=summed % c0 != 0)
             b = _keep(given[1], self._matrix_weight(op, c0), strict=True)
