@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr, UnitAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from graph_engine.dialects.ascend import vec
@@ -150,9 +150,12 @@ class KernelBuilder:
         """A move between spaces."""
         self._block.add_op(CopyOp([src], dst))
 
-    def load2d(self, dst: SSAValue, src: SSAValue) -> None:
-        """Fractals from L1 to L0A or L0B."""
-        self._block.add_op(Load2dOp([src], dst))
+    def load2d(self, dst: SSAValue, src: SSAValue, *, transpose: bool = False) -> None:
+        """Fractals from L1 to L0A or L0B, each transposed if asked."""
+        op = Load2dOp([src], dst)
+        if transpose:
+            op.transpose = UnitAttr()
+        self._block.add_op(op)
 
     def load3d(self, dst: SSAValue, src: SSAValue, geometry: Sequence[int], m: Offset, k: Offset) -> None:
         """Img2col; `geometry` in the order of `LOAD3D_STATIC`."""

@@ -1,42 +1,91 @@
 """Matrix product on the Cube: both sides stream through L1 in chunks of K, Vector epilogue.
 
-    for each tile of rows, for each tile of columns:
+    for each matrix of the batch, for each tile of rows, for each tile of columns:
       for each chunk of K:                  left and right GM -> L1
         for each tile of K in the chunk:    load2d to L0A and L0B, mmad into L0C
       for each chunk of columns:            L0C -> UB, bias, conversion, epilogue steps, UB -> GM
 
-Left FRACTAL_NZ (k1, m1, 16, 16), right FRACTAL_Z (k1, n1, 16, 16), result FRACTAL_NZ (n1, m1, 16, 16).
+Left FRACTAL_NZ (k1, m1, 16 m, 16 k), right FRACTAL_Z (k1, n1, 16 n, 16 k), which is also FRACTAL_NZ of the transposed
+matrix; result FRACTAL_NZ (n1, m1, 16 m, 16 n). A side stored with K along its rows, (x1, k1, 16 k, 16 x), comes by
+other strides, and load2d transposes its fractals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp
-from graph_engine.lowering.kernels.builder import Arg, KernelBuilder
+from graph_engine.dialects.ascend.memory import KernelOp, row_major
+from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import FRACTAL, CubeTile, cube_tile
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
+from graph_engine.lowering.kernels.vector_tiling import CoreSplit
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
+
+FRACTAL_ELEMENTS = 256
+
+
+@dataclass(frozen=True)
+class Side:
+    """How an operand lies in memory.
+
+    `steps[i]`: matrices from neighbour to neighbour along batch axis i, 0 where one matrix serves them all.
+    `k_rows`: K runs along the rows of the stored matrix, and fractals are transposed on the way to L0.
+    """
+
+    steps: tuple[int, ...] = (0,)
+    k_rows: bool = False
+
+    def matrices(self, batch: tuple[int, ...]) -> int:
+        """How many matrices are stored."""
+        return 1 + sum(step * (count - 1) for step, count in zip(self.steps, batch, strict=True))
+
+    def stored(self, x1: int, k1: int) -> tuple[int, int]:
+        """Blocks of 16, outer and inner, of a matrix of `x1` blocks beside K."""
+        return (x1, k1) if self.k_rows else (k1, x1)
+
+    def load(
+        self, kb: KernelBuilder, slot: str, source: Buf, batch: list[Expr], k: tuple[Expr, int], x: tuple[Expr, int]
+    ) -> Buf:
+        """Blocks `k` by `x` (start, count each) of one matrix into L1, in the order of memory."""
+        outer, inner = source.shape[1:3]
+        (outer_at, outer_count), (inner_at, inner_count) = (x, k) if self.k_rows else (k, x)
+        at = outer_at * inner + inner_at
+        for index, step in zip(batch, self.steps, strict=True):
+            at = at + index * (step * outer * inner)
+        buf = kb.alloc(slot, Space.L1, (outer_count, inner_count, 16, 16), DType.F16)
+        strides = (inner * FRACTAL_ELEMENTS, FRACTAL_ELEMENTS, 16, 1)
+        kb.copy(kb.view(buf), kb.view(source, at * FRACTAL_ELEMENTS, buf.shape, strides))
+        return buf
+
+    def to_l0(self, kb: KernelBuilder, l0: Buf, source: Buf, k_at: Expr, *, k_first: bool) -> None:
+        """All blocks beside K, and those of K from `k_at` that fit, in the order (k, x) or (x, k)."""
+        inner = source.shape[1] * FRACTAL_ELEMENTS
+        k_stride, x_stride = (FRACTAL_ELEMENTS, inner) if self.k_rows else (inner, FRACTAL_ELEMENTS)
+        strides = (k_stride, x_stride) if k_first else (x_stride, k_stride)
+        kb.load2d(kb.view(l0), kb.view(source, k_at * k_stride, l0.shape, (*strides, 16, 1)), transpose=self.k_rows)
 
 
 @dataclass(frozen=True)
 class MatmulShape:
-    """A product as the Cube sees it: blocks of 16 of each dimension. `shared`: all batches use one right side."""
+    """A product as the Cube sees it: blocks of 16 of each dimension, batch axes that neither side allows to join."""
 
-    batch: int
     m1: int
     k1: int
     n1: int
-    bias: bool
-    shared: bool = True
+    bias: bool = False
+    batch: tuple[int, ...] = (1,)
+    left: Side = Side()
+    right: Side = Side()
 
 
 @dataclass(frozen=True)
 class MatmulTiling:
-    """Shares of the cores (in blocks of 16), tile, and K blocks that stand in L1 at a time."""
+    """Shares of the cores (matrices along the longest batch axis, blocks of 16), tile, K blocks in L1 at a time."""
 
+    b_share: int
     m_share: int
     n_share: int
     tile: CubeTile
@@ -44,81 +93,105 @@ class MatmulTiling:
 
 
 def choose_matmul_tiling(shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> MatmulTiling:
-    """Splits columns over the cores first (weights are read once), rows over what is left."""
-    cores = max(1, soc.cores.aic // min(shape.batch, soc.cores.aic))
-    best: tuple[float, int, int] | None = None
-    for n_cores in range(1, min(cores, shape.n1) + 1):
-        n_share = -(-shape.n1 // n_cores)
-        m_share = -(-shape.m1 // max(1, min(shape.m1, cores // n_cores)))
-        cube = m_share * n_share * shape.k1
-        bytes_moved = (m_share + n_share) * shape.k1 * FRACTAL
-        cycles = max(float(cube), bytes_moved / soc.path("gm", "l1", "ddr").bytes_per_cycle)
-        if best is None or cycles < best[0]:
-            best = cycles, m_share, n_share
+    """Shares with the least time of Cube or memory; of equal ones those that read weights once: columns first."""
+    best: tuple[float, int, int, int] | None = None
+    longest, rest = max(shape.batch), prod(shape.batch) // max(shape.batch)
+    for b_cores in range(1, min(soc.cores.aic, longest) + 1):
+        cores, matrices = soc.cores.aic // b_cores, -(-longest // b_cores) * rest
+        for n_cores in range(1, min(cores, shape.n1) + 1):
+            n_share = -(-shape.n1 // n_cores)
+            m_share = -(-shape.m1 // max(1, min(shape.m1, cores // n_cores)))
+            cube = matrices * m_share * n_share * shape.k1
+            bytes_moved = matrices * (m_share + n_share) * shape.k1 * FRACTAL
+            cycles = max(float(cube), bytes_moved / soc.path("gm", "l1", "ddr").bytes_per_cycle)
+            if best is None or cycles < best[0]:
+                best = cycles, -(-longest // b_cores), m_share, n_share
     assert best is not None
-    _, m_share, n_share = best
+    _, b_share, m_share, n_share = best
     vectors = 64 * n_share * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs))
     tile = cube_tile(soc, m_share, n_share, shape.k1, epilogue.fractal_bytes(), vectors, min(16, n_share))
     room = soc.buffers["l1"] // (2 * FRACTAL) // (tile.mt + tile.nt)
     kc = max(tile.kt, min(shape.k1, room) // tile.kt * tile.kt)
-    return MatmulTiling(m_share, n_share, tile, kc)
+    return MatmulTiling(b_share, m_share, n_share, tile, kc)
 
 
 def build_matmul(name: str, shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> KernelOp:
     """The kernel; its arguments are left, right, [bias], the epilogue's inputs, result."""
     tiling = choose_matmul_tiling(shape, epilogue, soc)
-    a = Arg("a", (shape.batch, shape.k1, shape.m1, 16, 16), DType.F16, "r")
-    b = Arg("b", (1 if shape.shared else shape.batch, shape.k1, shape.n1, 16, 16), DType.F16, "r")
+    left, right = shape.left, shape.right
+    a = Arg("a", (left.matrices(shape.batch), *left.stored(shape.m1, shape.k1), 16, 16), DType.F16, "r")
+    b = Arg("b", (right.matrices(shape.batch), *right.stored(shape.n1, shape.k1), 16, 16), DType.F16, "r")
     bias = [Arg("bias", (shape.n1 * 16,), DType.F32, "r")] if shape.bias else []
-    plane = (shape.batch, shape.n1, shape.m1 * 16, 1, 16)
+    plane = (prod(shape.batch), shape.n1, shape.m1 * 16, 1, 16)
     y = Arg("y", plane, epilogue.out_dtype, "w")
-    m_cores, n_cores = -(-shape.m1 // tiling.m_share), -(-shape.n1 // tiling.n_share)
-    kb = KernelBuilder(name, [a, b, *bias, *epilogue.args(plane), y], m_cores * n_cores)
-    for m_core in range(m_cores):
-        m_at = m_core * tiling.m_share
-        rows = min(tiling.m_share, shape.m1 - m_at)
-        first = m_core * n_cores
-        full, tail = divmod(shape.n1, tiling.n_share)
-        if full:
-            with kb.blocks(first, first + full) as blk:
-                _core(kb, shape, tiling, epilogue, m_at, rows, (blk + -first) * tiling.n_share, tiling.n_share)
-        if tail:
-            with kb.blocks(first + full, first + full + 1):
-                _core(kb, shape, tiling, epilogue, m_at, rows, Expr(full * tiling.n_share), tail)
+    matrices = CoreSplit(max(shape.batch), tiling.b_share)
+    rows, columns = CoreSplit(shape.m1, tiling.m_share), CoreSplit(shape.n1, tiling.n_share)
+    kb = KernelBuilder(
+        name, [a, b, *bias, *epilogue.args(plane), y], matrices.block_dim * rows.block_dim * columns.block_dim
+    )
+    writer = _Writer(kb, shape, tiling, epilogue)
+    # One axis is dealt by the block index, the others by bodies of their own: the batch if it is shared out at all.
+    dealt, others = (matrices, columns) if matrices.block_dim > 1 else (columns, matrices)
+    first = 0
+    for m_at, m in rows.shares():
+        for at, count in others.shares():
+            for start, size in dealt.bodies(kb, first):
+                if dealt is matrices:
+                    writer.core((start, size), (m_at, m), (Expr(at), count))
+                else:
+                    writer.core((Expr(at), count), (m_at, m), (start, size))
+            first += dealt.block_dim
     return kb.kernel
 
 
-def _core(
-    kb: KernelBuilder, shape: MatmulShape, tiling: MatmulTiling, epilogue: Epilogue,
-    m_start: int, rows: int, n_start: Expr, columns: int,
-) -> None:  # fmt: skip
-    """The rows m_start..m_start+rows and `columns` columns from n_start, in blocks of 16."""
-    tile, m1, n1 = tiling.tile, shape.m1, shape.n1
-    vectors = epilogue.load_channels(kb, kb.args[2] if shape.bias else None, n_start, columns)
-    with kb.loop(shape.batch, "batch") as batch:
-        for m_at, mt in kb.tiles(rows, tile.mt, "m"):
-            for n_at, nt in kb.tiles(columns, tile.nt, "n"):
+@dataclass
+class _Writer:
+    """Writes what one core does."""
+
+    kb: KernelBuilder
+    shape: MatmulShape
+    tiling: MatmulTiling
+    epilogue: Epilogue
+
+    def core(self, matrices: tuple[Expr, int], rows: tuple[int, int], columns: tuple[Expr, int]) -> None:
+        """(start, count) of matrices along the longest batch axis, and of blocks of 16 rows and columns."""
+        kb, batch = self.kb, self.shape.batch
+        bias = kb.args[2] if self.shape.bias else None
+        vectors = self.epilogue.load_channels(kb, bias, columns[0], columns[1])
+        longest = batch.index(max(batch))
+
+        def axis(at: list[Expr]) -> None:
+            if len(at) == len(batch):
+                self.matrix(at, rows, columns, vectors)
+                return
+            start, count = matrices if len(at) == longest else (Expr(), batch[len(at)])
+            with kb.loop(count, "batch") as counter:
+                axis([*at, start + counter])
+
+        axis([])
+
+    def matrix(self, batch: list[Expr], rows: tuple[int, int], columns: tuple[Expr, int], vectors: list[Buf]) -> None:
+        """One product: its tiles, K in chunks."""
+        kb, shape, tile = self.kb, self.shape, self.tiling.tile
+        linear = sum((b * step for b, step in zip(batch, row_major(shape.batch), strict=True)), Expr())
+        plane = linear * (shape.n1 * shape.m1 * FRACTAL_ELEMENTS)
+        for m_at, mt in kb.tiles(rows[1], tile.mt, "m"):
+            for n_at, nt in kb.tiles(columns[1], tile.nt, "n"):
                 l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
                 first_chunk = True
-                for c_at, kc in kb.tiles(shape.k1, tiling.kc, "kc"):
-                    left = kb.alloc("a_l1", Space.L1, (kc, mt, 16, 16), DType.F16)
-                    a_at = batch * (shape.k1 * m1 * 256) + c_at * (m1 * 256) + (m_at + m_start) * 256
-                    kb.copy(kb.view(left), kb.view(kb.args[0], a_at, left.shape, (m1 * 256, 256, 16, 1)))
-                    right = kb.alloc("b_l1", Space.L1, (kc, nt, 16, 16), DType.F16)
-                    b_at = c_at * (n1 * 256) + (n_at + n_start) * 256
-                    if not shape.shared:
-                        b_at = b_at + batch * (shape.k1 * n1 * 256)
-                    kb.copy(kb.view(right), kb.view(kb.args[1], b_at, right.shape, (n1 * 256, 256, 16, 1)))
+                for c_at, kc in kb.tiles(shape.k1, self.tiling.kc, "kc"):
+                    a = shape.left.load(kb, "a_l1", kb.args[0], batch, (c_at, kc), (m_at + rows[0], mt))
+                    b = shape.right.load(kb, "b_l1", kb.args[1], batch, (c_at, kc), (n_at + columns[0], nt))
                     first_tile = first_chunk
                     for k_at, kt in kb.tiles(kc, tile.kt, "k"):
                         l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, 16), DType.F16)
-                        kb.load2d(kb.view(l0a), kb.view(left, k_at * (mt * 256), l0a.shape, (256, mt * 256, 16, 1)))
+                        shape.left.to_l0(kb, l0a, a, k_at, k_first=False)
                         l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, 16), DType.F16)
-                        kb.load2d(kb.view(l0b), kb.view(right, k_at * (nt * 256), l0b.shape))
-                        sizes = (mt * 16, kt * 16, nt * 16)
+                        shape.right.to_l0(kb, l0b, b, k_at, k_first=True)
                         first_of = [c_at, k_at] if first_tile else None
-                        kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), sizes, first_of)
+                        kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, kt * 16, nt * 16), first_of)
                         first_tile = False
                     first_chunk = False
-                y_at = batch * (n1 * m1 * 256) + n_start * (m1 * 256) + (m_at + m_start) * 256
-                epilogue.emit(kb, EpilogueTile(l0c, mt, mt * 16, y_at, m1 * 256, n_at), nt, tile.nc, vectors)
+                y_at = plane + columns[0] * (shape.m1 * FRACTAL_ELEMENTS) + (m_at + rows[0]) * FRACTAL_ELEMENTS
+                out = EpilogueTile(l0c, mt, mt * 16, y_at, shape.m1 * FRACTAL_ELEMENTS, n_at)
+                self.epilogue.emit(kb, out, nt, tile.nc, vectors)

@@ -85,6 +85,11 @@ class CoreSplit:
         """Shares."""
         return ceil_div(self.extent, self.step)
 
+    def shares(self) -> Iterator[tuple[int, int]]:
+        """(start, size) of every share."""
+        for start in range(0, self.extent, self.step):
+            yield start, min(self.step, self.extent - start)
+
     def bodies(self, kb: KernelBuilder, first_block: int = 0) -> Iterator[tuple[Expr, int]]:
         """(start, size) of the shares, once for all equal ones, inside their `ascend.blocks`."""
         full, tail = divmod(self.extent, self.step)

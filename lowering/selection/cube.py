@@ -8,6 +8,7 @@ from math import lcm, prod
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import Tensor
@@ -17,9 +18,10 @@ from graph_engine.dialects.ge.weights import fold_attr
 from graph_engine.dialects.layout import NC1HWC0, FractalNZ, FractalZ, FractalZKN, encoding_of, physical_shape
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
-from graph_engine.lowering.kernels.matmul import MatmulShape, build_matmul
+from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.kernels.vector_tiling import merge_axes
 from graph_engine.lowering.selection.choice import (
     Choice,
     ConstantArgument,
@@ -154,26 +156,24 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     a, b, y = tensor(op.a), tensor(op.b), tensor(op.results[0])
     for ty in (a, y):
         require_encoding(ty, FractalNZ)
-    right = encoding_of(b)
-    attributes = op.attribute_values()
-    if attributes["transpose_a"]:
-        raise NoKernel("the left side is transposed")
-    if not isinstance(right, FractalZ if attributes["transpose_b"] else FractalZKN):
-        raise NoKernel("the right side is not stored as FRACTAL_Z")
     if dtype_of_tensor(a) is not DType.F16 or dtype_of_tensor(b) is not DType.F16:
         raise NoKernel("the Cube kernel multiplies fp16")
-    *batch_dims, k1, m1, _, _ = physical_shape(a)
-    batch = 1
-    for size in batch_dims:
-        batch *= size
-    if len(b.get_shape()) != 2:
-        raise NoKernel("the right side has batch dimensions")
-    _, n1, _, _ = physical_shape(b)
+    transpose_a, transpose_b = bool(op.transpose_a.value.data), bool(op.transpose_b.value.data)
+    right = encoding_of(b)
+    if not isinstance(right, FractalNZ | (FractalZ if transpose_b else FractalZKN)):
+        raise NoKernel("the right side is stored neither as FRACTAL_Z nor as FRACTAL_NZ")
+    outer, inner = physical_shape(a)[-4:-2]
+    m1, k1 = (outer, inner) if transpose_a else (inner, outer)
+    right_k_rows = isinstance(right, FractalNZ) and not transpose_b
+    outer, inner = physical_shape(b)[-4:-2]
+    n1 = outer if right_k_rows else inner
+    batch, (left_steps, right_steps) = _batch(y.get_shape()[:-2], a.get_shape()[:-2], b.get_shape()[:-2])
     sides: list[SSAValue] = []
     epilogue = _epilogue(region, op, sides)
     if any(side.kind == "channel" for side in epilogue.inputs):
         raise NoKernel("a per-column side operand of a matrix product")
-    shape = MatmulShape(batch, m1, k1, n1, op.bias is not None)
+    left_side, right_side = Side(left_steps, transpose_a), Side(right_steps, right_k_rows)
+    shape = MatmulShape(m1, k1, n1, op.bias is not None, batch, left_side, right_side)
     inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [op.a, op.b]))
     if op.bias is not None:
         inputs.append(_bias(_outside(region, [op.bias])[0], n1 * 16))
@@ -185,6 +185,15 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
         [*inputs, *sides],
         _in_place(epilogue, len(inputs)),
     )
+
+
+def _batch(result: Sequence[int], *sides: Sequence[int]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Batch axes, joined where all sides allow it, and for each side the matrices from neighbour to neighbour."""
+    steps: list[tuple[int, ...]] = []
+    for side in sides:
+        own = (1,) * (len(result) - len(side)) + tuple(side)
+        steps.append(tuple(step if extent > 1 else 0 for step, extent in zip(row_major(own), own, strict=True)))
+    return merge_axes(tuple(result), steps)
 
 
 def _in_place(epilogue: Epilogue, first: int) -> tuple[int, ...]:

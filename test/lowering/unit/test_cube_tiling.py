@@ -12,7 +12,7 @@ from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.loops import enclosing_loops
-from graph_engine.lowering.kernels.matmul import MatmulShape, build_matmul
+from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_steps import Step
 from graph_engine.lowering.plan_onchip_buffers import plan_onchip_buffers
@@ -118,5 +118,7 @@ def test_any_convolution(data: st.DataObject) -> None:
 @given(st.data())
 def test_any_matrix_product(data: st.DataObject) -> None:
     m1, k1, n1 = (data.draw(st.integers(1, 8) | st.integers(1, 300), name) for name in ("m1", "k1", "n1"))
-    shape = MatmulShape(data.draw(st.sampled_from([1, 1, 12])), m1, k1, n1, data.draw(st.booleans(), "bias"))
+    batch = (data.draw(st.sampled_from([1, 1, 12])),)
+    left, right = (Side(data.draw(st.sampled_from([(0,), (1,)])), data.draw(st.booleans())) for _ in range(2))
+    shape = MatmulShape(m1, k1, n1, data.draw(st.booleans(), "bias"), batch, left, right)
     check(build_matmul("k", shape, EPILOGUES[data.draw(st.sampled_from(["plain", "residual", "wide"]))], SOC))

@@ -27,7 +27,7 @@ KERNELS = {
     "conv of odd shape": build_conv2d(
         "odd", ConvShape(2, 1, 2, 11, 9, 2, 12, 5, (2, 3), (1, 2), (2, 1), (0, 2, 3, 0), False), Epilogue(), SOC
     ),
-    "matmul": build_matmul("matmul", MatmulShape(1, 2, 128, 63, True), Epilogue(), SOC),
+    "matmul": build_matmul("matmul", MatmulShape(2, 128, 63, bias=True), Epilogue(), SOC),
 }
 
 
