@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-INFINITE = 1 << 60
+INFINITE = 1 << 120
 """Capacity of an arc that must not be cut."""
 
 Arc = tuple[int, int, int]

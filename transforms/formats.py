@@ -10,7 +10,7 @@ keep zeros yields `pad = undef`. Where an axis has no padding, the promise of ze
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias, cast
@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp, MulOp
@@ -85,33 +86,48 @@ def is_scalar(value: SSAValue) -> bool:
     return elements_of(value) == 1 and DYNAMIC not in shape_of(value)
 
 
-def own_family(op: Operation) -> Family | None:
-    """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators."""
-    match op:
-        case FusedOp():
-            return own_family(op.anchor_op)
-        case Conv2dOp():
-            return Family.NC1HWC0
-        case MatmulOp():
-            return Family.FRACTAL_NZ
-        case GeOp() if op.has(Trait.POOL) and len(shape_of(op.result)) == 4:
-            return Family.NC1HWC0
-        case _:
-            return None
-
-
 class FormatRules:
-    """The rules for one chip: `c0` gives the inner block of an element type by its MLIR name."""
+    """The rules for one chip: `c0` gives the inner block of an element type by its MLIR name, `heavy` the operators
+    that ask for the Cube's formats."""
 
-    def __init__(self, c0: Mapping[str, int]):
+    def __init__(self, c0: Mapping[str, int], heavy: Collection[str]):
         self.c0 = c0
+        self.heavy = frozenset(heavy)
 
     @staticmethod
     def for_soc(soc: str) -> FormatRules:
         """The rules for a chip by name or description file."""
         from graph_engine.target_ascend.soc.soc import load_soc
 
-        return FormatRules(load_soc(soc).c0)
+        description = load_soc(soc)
+        return FormatRules(description.c0, description.heavy_operators)
+
+    def own_family(self, op: Operation) -> Family | None:
+        """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators.
+
+        Pools are not heavy, but the libraries have them in NC1HWC0 alone.
+        """
+        match op:
+            case FusedOp():
+                return self.own_family(op.anchor_op)
+            case Conv2dOp() if op.name in self.heavy:
+                return Family.NC1HWC0
+            case MatmulOp() if op.name in self.heavy:
+                return Family.FRACTAL_NZ
+            case GeOp() if op.has(Trait.POOL) and len(shape_of(op.result)) == 4:
+                return Family.NC1HWC0
+            case _:
+                return None
+
+    def can_move(self, op: Operation) -> bool:
+        """Whether the formats of `op` are to be chosen: an operator with operands, nothing of it stored specially yet."""
+        if not isinstance(op, GeOp | FusedOp) or isinstance(op, ConstantOp):
+            return False
+        return all(is_plain(value.type) for value in (*op.operands, *op.results))
+
+    def has_form(self, op: Operation, family: Family) -> bool:
+        """Whether `op` can take part in `family`."""
+        return self.of(op, family, (None,) * len(op.operands)) is not None
 
     def of(self, op: Operation, family: Family, given: Sequence[Format]) -> Formats | None:
         """The formats of `op` in `family`, None if it cannot take part.
@@ -252,11 +268,6 @@ def rides_along(op: GeOp | type[GeOp]) -> bool:
 
 def _all_zero(formats: Sequence[Format]) -> bool:
     return all(format is None or format.pads_zero for format in formats)
-
-
-def follows(op: Operation, family: Family, rules: FormatRules) -> bool:
-    """Whether an operator without a wish of its own can take part in `family`."""
-    return own_family(op) is None and rules.of(op, family, (None,) * len(op.operands)) is not None
 
 
 def family_of(formats: Sequence[Format]) -> Family | None:

@@ -7,66 +7,37 @@
     %1 = ge.conv2d %0, %w : ... -> tensor<1x64x54x54xf16, #layout.nc1hwc0<...>>
     %y = layout.transdata %1 : ... -> tensor<1x64x54x54xf16>
 
-Heavy operators and pools ask for the Cube's formats; elementwise operators and channel concats follow their producers,
-and a lone consumer where that cannot add a conversion; everything else, and the model's inputs and outputs, stays ND.
-Constants are packed by recipe. A cast next to a conversion is done by the conversion.
+Heavy operators and pools ask for the Cube's formats; what works in ND as well follows where that saves conversions;
+everything else, and the model's inputs and outputs, stays ND. Constants are packed by recipe. A cast next to a conversion
+is done by the conversion.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import GeOp, element_of
+from graph_engine.dialects.ge.core import element_of
 from graph_engine.dialects.ge.elementwise import CastOp
-from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.layout import TransDataOp, is_plain, with_encoding
+from graph_engine.transforms.conversions import Choice, conversions
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
-from graph_engine.transforms.formats import (
-    Family,
-    Format,
-    FormatRules,
-    follows,
-    format_of,
-    own_family,
-    tensor,
-)
+from graph_engine.transforms.formats import Family, Format, FormatRules, family_of, format_of, tensor
 from graph_engine.transforms.fusion import graphs, single_user
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.heavy_spread import heavy_spread
+from graph_engine.transforms.layout_assignment import Assignment, assign_layouts
+from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import computed, known
+from graph_engine.transforms.remarks import Kind, analysis, wanted
 from graph_engine.transforms.retyping import rebuilt
-
-
-def choose_families(block: Block, rules: FormatRules) -> dict[Operation, Family]:
-    """The family of every operator that does not stay ND. Two sweeps, linear."""
-    chosen: dict[Operation, Family] = {}
-    ops = [op for op in block.ops if isinstance(op, GeOp | FusedOp) and not isinstance(op, ConstantOp)]
-    ops = [op for op in ops if all(is_plain(value.type) for value in (*op.operands, *op.results))]
-    for op in ops:
-        family = own_family(op)
-        if family is not None and rules.of(op, family, (None,) * len(op.operands)) is not None:
-            chosen[op] = family
-            continue
-        owners = [value.owner for value in op.operands if not isinstance(value.owner, ConstantOp)]
-        leading = [chosen[owner] for owner in owners if isinstance(owner, Operation) and owner in chosen]
-        # As many conversions are saved as are added, or more.
-        if leading and 2 * len(leading) >= len(owners) and follows(op, leading[0], rules):
-            chosen[op] = leading[0]
-    for op in reversed(ops):
-        user = single_user(op.results[0]) if len(op.results) == 1 else None
-        if op in chosen or user is None or user not in chosen:
-            continue
-        arriving = [value for value in op.operands if not isinstance(value.owner, ConstantOp)]
-        if len(arriving) <= 1 and follows(op, chosen[user], rules):
-            chosen[op] = chosen[user]
-    return chosen
 
 
 class _Stored:
@@ -86,6 +57,8 @@ class _Stored:
             return value
         owner = value.owner
         source = owner.x if isinstance(owner, TransDataOp) else value
+        if wanted is not None and type(format_of(source)) not in (type(wanted), type(None)):
+            source = value  # no task converts one family's format into another's: by way of ND
         target = with_encoding(tensor(value), wanted)
         if source.type == target:
             return source
@@ -139,22 +112,54 @@ class MergeCastIntoTransdata(Pattern):
         return False
 
 
+def report(
+    function: Operation, block: Block, choice: Choice, rules: FormatRules, strategy: str, proof: Assignment | None
+) -> None:
+    """The remark on a choice: its cost, what is proved, and the conversions of each family."""
+    steps = list(conversions(block, choice, rules))
+    cost = sum(step.bytes for step in steps)
+    bound = (proof or assign_layouts(block, rules)).lower_bound
+    families = Counter(family.value for step in steps if (family := family_of((step.source, step.target))))
+    proved = "no choice moves fewer" if cost == bound else f"no choice moves fewer than {bound}"
+    counts = ", ".join(f"{count} {family}" for family, count in sorted(families.items())) or "none"
+    message = f"{strategy}: conversions move {cost} bytes, {proved}; conversions: {counts}"
+    analysis(
+        "LayoutAssignment", function, message, strategy=strategy, cost=cost, lower_bound=bound,
+        proved_optimal=cost == bound, conversions=dict(families),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class PropagateLayout(GePass):
-    """Chooses formats by two sweeps, then rebuilds each operator; the graph is valid after each."""
+    """Chooses formats, then rebuilds each operator; the graph is valid after each."""
 
     name = "propagate-layout"
+    numerics = EXACT
 
-    soc: str = field(default="Ascend310P3", metadata={"help": "chip that gives C0 per element type"})
+    soc: str = field(
+        default="Ascend310P3", metadata={"help": "chip that gives C0 per element type and the heavy operators"}
+    )
+    strategy: Literal["min-cut", "heavy-spread"] = field(
+        default="min-cut", metadata={"help": "fewest bytes converted, with a proof; or as GE spreads formats"}
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()
         rules = FormatRules.for_soc(self.soc)
         for block in graphs(op):
             stored = _Stored()
-            chosen = choose_families(block, rules)
+            chosen = self.chosen(block, rules)
             for inner in tuple(block.ops):
                 if inner in chosen:
                     with context.rewrite("lay-out", [inner]) as rewriter:
                         lay_out(inner, chosen[inner], rules, stored, rewriter)
         apply_patterns(op, [MergeCastIntoTransdata()])
+
+    def chosen(self, block: Block, rules: FormatRules) -> Choice:
+        """The family of every operator that does not stay ND, with a remark on what that costs."""
+        assignment = assign_layouts(block, rules) if self.strategy == "min-cut" else None
+        choice = heavy_spread(block, rules) if assignment is None else assignment.choice
+        function = block.parent_op()
+        if function is not None and wanted(Kind.ANALYSIS):
+            report(function, block, choice, rules, self.strategy, assignment)
+        return choice

@@ -19,9 +19,9 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.layout import format_name, is_plain
-from graph_engine.transforms.formats import Format, FormatRules, family_of, format_of, is_view, own_family, tensor
+from graph_engine.transforms.formats import Format, FormatRules, family_of, format_of, is_view, tensor
 from graph_engine.transforms.fusion import graphs
-from graph_engine.transforms.pass_base import GePass, OperatorError
+from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
 
 
 def fault(op: Operation, rules: FormatRules) -> str | None:
@@ -35,7 +35,7 @@ def fault(op: Operation, rules: FormatRules) -> str | None:
         fits = is_view(tensor(op.x), op.result.type)
         return None if fits else f"the bytes of {tensor(op.x)} are not those of {op.result.type}"
     if family is None:
-        wanted = own_family(op)
+        wanted = rules.own_family(op)
         static = all(DYNAMIC not in shape_of(value) for value in (*op.operands, *op.results))
         if wanted is not None and static and rules.of(op, wanted, given) is not None:
             return f"wants {wanted.value}, found ND"
@@ -77,6 +77,7 @@ class VerifyLayout(GePass):
     """Raises OperatorError with the first fault and the number of further ones."""
 
     name = "verify-layout"
+    numerics = EXACT
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip that gives C0 per element type"})
 

@@ -39,22 +39,6 @@ func.func @channel_broadcast(%x: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>
 
 // -----
 
-// In front of a convolution: one input and one user is converted earlier for free, two inputs would cost one more.
-// CHECK-LABEL: func.func @backward
-func.func @backward(%x: tensor<1x16x4x4xf16>, %y: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>) -> (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) {
-  // CHECK: layout.transdata %x
-  // CHECK-NEXT: ge.tanh {{.*}} -> tensor<1x16x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
-  %0 = ge.tanh %x : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
-  %1 = ge.conv2d %0, %w : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> tensor<1x16x4x4xf16>
-  // CHECK: ge.add %x, %y : {{.*}} -> tensor<1x16x4x4xf16>
-  // CHECK-NEXT: layout.transdata
-  %2 = ge.add %x, %y : (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
-  %3 = ge.conv2d %2, %w : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> tensor<1x16x4x4xf16>
-  return %1, %3 : tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>
-}
-
-// -----
-
 // One conversion serves all users; a cast with a second user stays beside it.
 // CHECK-LABEL: func.func @shared
 func.func @shared(%x: tensor<1x16x4x4xf32>, %w: tensor<16x16x1x1xf16>) -> (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) {

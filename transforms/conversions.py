@@ -1,0 +1,75 @@
+"""Which conversions of format a choice of families costs, and how many bytes they move: counted, nothing rewritten.
+
+A conversion reads and writes the stored tensor, padding included. A value is converted once for all its readers; between
+two families it goes through ND, since no task converts one into the other. Constants are packed while compiling and cost
+nothing, nor does a conversion that leaves every byte in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.core import DYNAMIC, Tensor
+from graph_engine.dialects.layout import element_bits, encoding_of, with_encoding
+from graph_engine.transforms.formats import Family, Format, FormatRules, is_view, tensor
+
+Choice = Mapping[Operation, Family]
+"""The family of every operator that does not stay ND."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """One task that stores `value`, which lies there as `source`, as `target` as well."""
+
+    value: SSAValue
+    source: Format
+    target: Format
+    bytes: int
+
+
+def conversions(block: Block, choice: Choice, rules: FormatRules) -> Iterator[Conversion]:
+    """All conversions that the operators of `block` need among each other, with `choice`."""
+    stored: dict[SSAValue, Format] = {}
+    made: set[tuple[SSAValue, Format]] = set()
+    for op in block.ops:
+        given = [stored.get(value) for value in op.operands]
+        formats = rules.of(op, choice[op], given) if op in choice else None
+        if formats is None:
+            wanted = [(value, None) for inner in op.walk() for value in inner.operands if value in stored]
+        else:
+            wanted = list(zip(op.operands, formats.operands, strict=True))
+            stored[op.results[0]] = formats.result
+        for value, target in wanted:
+            for step in _steps(value, stored.get(value), target):
+                if (value, step.target) not in made:
+                    made.add((value, step.target))
+                    yield step
+
+
+def _steps(value: SSAValue, source: Format, target: Format) -> Iterator[Conversion]:
+    """One conversion, two through ND, or none."""
+    if source == target or isinstance(value.owner, ConstantOp):
+        return
+    if source is not None and target is not None and type(source) is not type(target):
+        yield from _steps(value, source, None)
+        source = None
+    moved = conversion_bytes(value, source, target)
+    if moved:
+        yield Conversion(value, source, target, moved)
+
+
+def conversion_bytes(value: SSAValue, source: Format, target: Format) -> int:
+    """Bytes read and written by a conversion; 0 where it leaves every byte in its place."""
+    before, after = (with_encoding(tensor(value), format) for format in (source, target))
+    return 0 if is_view(before, after) else stored_bytes(before) + stored_bytes(after)
+
+
+def stored_bytes(stored: Tensor) -> int:
+    """Bytes of a stored tensor, padding included; an unknown dimension counts as 1."""
+    shape = tuple(1 if extent == DYNAMIC else extent for extent in stored.get_shape())
+    return -(-prod(encoding_of(stored).map.physical_shape(shape)) * element_bits(stored.element_type) // 8)
