@@ -17,7 +17,7 @@ from graph_engine.dialects.ascend.task import BufferOp, ProgramOp
 from graph_engine.dialects.layout import storage_bytes
 from graph_engine.lowering.plan_buffers import root_of
 from graph_engine.target_ascend.soc.soc import load_soc
-from graph_engine.transforms.pass_base import GePass, OperatorError
+from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
 
 
 def assign_addresses(module: ModuleOp, alignment: int) -> None:
@@ -53,6 +53,7 @@ class AssignAddresses(GePass):
     """Give every buffer its (segment, offset): weights one after another, equal ones once, views where their root is."""
 
     name = "assign-addresses"
+    numerics = EXACT
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip whose alignment of tensors holds"})
 

@@ -18,7 +18,7 @@ from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
 from graph_engine.lowering.kernels.loops import allocs_by_slot, enclosing_loops, instructions_of, slot_bytes
 from graph_engine.target_ascend.isa.model import Space
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 
 def _refilled(allocs: list[AllocOp]) -> bool:
@@ -59,6 +59,7 @@ class DoubleBuffer(GePass):
     """Give on-chip buffers two versions, so that the next load overlaps the current compute."""
 
     name = "double-buffer"
+    numerics = EXACT
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip whose buffer sizes bound the doubling"})
 

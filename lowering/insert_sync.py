@@ -29,7 +29,7 @@ from graph_engine.lowering.buffer_lives import Credit, Edge, Life, Paths, credit
 from graph_engine.lowering.kernels.loops import allocs_by_slot, version_index
 from graph_engine.target_ascend.isa.model import Pipe
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 
 @dataclass
@@ -166,6 +166,7 @@ class InsertSync(GePass):
     """Insert the flags that make every interleaving of a core's pipes equal to program order."""
 
     name = "insert-sync"
+    numerics = EXACT
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip whose number of event ids bounds the flags"})
 

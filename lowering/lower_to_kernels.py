@@ -32,7 +32,7 @@ from graph_engine.lowering.static_sizes import require_static_sizes
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.formats import is_view as stored_alike
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 
 
 def is_view(op: Operation) -> bool:
@@ -209,6 +209,7 @@ class LowerToKernels(GePass):
     """Turn every operator of a laid-out graph into a call of a kernel; equal kernels are built once."""
 
     name = "lower-to-kernels"
+    numerics = APPROXIMATE(FP16_SHARE)
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip that the kernels are built for"})
 

@@ -20,7 +20,7 @@ from graph_engine.dialects.ascend.task import BufferOp, DeviceTaskOp, LaunchOp, 
 from graph_engine.dialects.layout import storage_bytes
 from graph_engine.planning.interval_packing import Interval, pack_intervals
 from graph_engine.target_ascend.soc.soc import load_soc
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 
 def root_of(value: SSAValue) -> BufferOp:
@@ -114,6 +114,7 @@ class PlanBuffers(GePass):
     """Place every workspace buffer at an offset: lifetimes, alignment, views, in-place results; report peak and bound."""
 
     name = "plan-buffers"
+    numerics = EXACT
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip whose alignment of tensors holds"})
     in_place: bool = field(default=True, metadata={"help": "let results overwrite operands that die"})

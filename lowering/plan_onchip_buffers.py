@@ -18,7 +18,7 @@ from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
 from graph_engine.planning.interval_packing import Interval, pack_intervals
 from graph_engine.target_ascend.isa.model import Space
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
-from graph_engine.transforms.pass_base import GePass, OperatorError
+from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
 
 
 def plan_onchip_buffers(kernel: KernelOp, soc: Soc) -> None:
@@ -56,6 +56,7 @@ class PlanOnchipBuffers(GePass):
     """Place every on-chip buffer at a byte address of its memory space."""
 
     name = "plan-onchip-buffers"
+    numerics = EXACT
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip whose buffer sizes and alignments hold"})
 

@@ -25,7 +25,7 @@ from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.layout import TransDataOp, groups_of
 from graph_engine.lowering.lower_to_kernels import is_view, layout_bytes
-from graph_engine.transforms.pass_base import GePass, OperatorError
+from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
 
 
 def _labels(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: str) -> list[str]:
@@ -162,6 +162,7 @@ class ScheduleTasks(GePass):
     """Turn a graph of kernel calls into a program: symbolic buffers and tasks in streams."""
 
     name = "schedule-tasks"
+    numerics = EXACT
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip that the program is for"})
 

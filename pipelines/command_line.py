@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
@@ -116,11 +117,17 @@ def collect_pass_flags(arguments: Sequence[str], passes: Sequence[str]) -> list[
 
 
 def one_line_main(main: Callable[[Sequence[str]], int], arguments: Sequence[str] | None) -> int:
-    """Run `main(arguments)`; a GraphEngineError becomes one line on standard error and exit code 1."""
+    """Run `main(arguments)`; a GraphEngineError becomes one line on standard error and exit code 1.
+
+    `--debug` among the arguments shows its traceback as well.
+    """
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with relaxed_gc():
-            return main(sys.argv[1:] if arguments is None else list(arguments))
+            return main(given)
     except GraphEngineError as error:
+        if "--debug" in given:
+            traceback.print_exception(error)
         text = str(error)
         print(text if ": error: " in text else f"error: {text}", file=sys.stderr)
         return 1

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import inspect
 import sys
+import traceback
 import typing
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines import registry
+from graph_engine.pipelines import debug_options, registry
 from graph_engine.pipelines.command_line import precision_options
 from graph_engine.pipelines.compile import check_default_options, default_steps, mark_phase, open_stores_of
 from graph_engine.pipelines.context import make_context
@@ -21,7 +22,8 @@ from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.expected import expectations, mismatches
 from graph_engine.pipelines.output import write_modules
 from graph_engine.pipelines.remark_report import RemarkReport
-from graph_engine.pipelines.runner import PassFailed, RunOptions, Step, print_warnings, run_steps
+from graph_engine.pipelines.reproducer import recorded_pipeline
+from graph_engine.pipelines.runner import PassFailed, Step, print_warnings, run_steps
 from graph_engine.pipelines.source import Chunk, Diagnostic, SourceError, one_line, parse, read_text, split
 from graph_engine.pipelines.spec import PassSpec
 from graph_engine.pipelines.verification import InvalidOperation, verify
@@ -34,6 +36,10 @@ DEFAULT_PIPELINE = "default-pipeline"
 def optimise(options: argparse.Namespace) -> int:
     """Run the passes of a parsed ge-opt command line; returns the exit code."""
     specs: list[PassSpec] = options.passes or []
+    if options.run_reproducer:
+        if specs or options.compile_to:
+            raise GraphEngineError("--run-reproducer runs the passes that the file names: it goes with no others")
+        specs = recorded_pipeline(read_text(options.input)[1], options.input)
     if options.compile_to and not any(spec.name == DEFAULT_PIPELINE for spec in specs):
         specs = [*specs, PassSpec(DEFAULT_PIPELINE, {}, "--compile-to")]
     specs = with_options(specs, precision_options(options))
@@ -44,12 +50,12 @@ def optimise(options: argparse.Namespace) -> int:
         else:
             registry.instantiate(spec)
     report = RemarkReport(options.remarks, options.remarks_filter)
-    run_options = RunOptions(
-        verify_each=options.verify_each,
+    run_options = debug_options.run_options(
+        options,
+        verify_each=options.verify_each or options.run_reproducer,
         print_after_all=options.print_ir_after_all,
         print_after_change=options.print_ir_after_change,
         timing=options.timing,
-        rewrite_limit=options.rewrite_limit,
         remarks=report.kinds(),
     )
 
@@ -74,6 +80,8 @@ def optimise(options: argparse.Namespace) -> int:
         except SourceError as error:
             reported = [error.diagnostic]
         except PassFailed as error:
+            if options.debug:
+                traceback.print_exception(error)
             where = chunk.locate(error.invalid.op, str(error)) if error.invalid else chunk.place(0, str(error))
             reported = [dataclasses.replace(where, message=one_line(where.message))]
         if expecting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -50,3 +51,13 @@ def keep_weights(module: ModuleOp, store: Path | None) -> None:
             print(f"warning: {len(lost)} weights are in no file ({names}); write with -o to keep them", file=sys.stderr)
     except GraphEngineError:
         pass  # handles to a store that is not here (hand-written text): they stay as they were written
+
+
+def export_weights(module: ModuleOp, store: Path) -> None:
+    """Copy all weights of `module` into `store` and let it name no other; weights that no file here has stay handles."""
+    if "graph_engine.dialects.ge.weights" not in sys.modules:
+        return
+    from graph_engine.dialects.ge.weights import export_store
+
+    with suppress(GraphEngineError):
+        export_store(module, store)

@@ -95,7 +95,12 @@ def load_plugin(path: str) -> None:
         if isinstance(item, Universe):
             passes |= item.all_passes
             dialects |= item.all_dialects
-        elif inspect.isclass(item) and issubclass(item, ModulePass) and item.__module__ == module.__name__ and "name" in vars(item):
+        elif (
+            inspect.isclass(item)
+            and issubclass(item, ModulePass)
+            and item.__module__ == module.__name__
+            and "name" in vars(item)
+        ):
             passes[item.name] = lambda item=item: item
     if not passes and not dialects:
         raise GraphEngineError(f"--load-plugin: '{path}' defines no pass and no Universe")

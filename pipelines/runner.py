@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -16,10 +19,14 @@ from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.collection import relaxed_gc
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.printing import to_text
+from graph_engine.pipelines.reproducer import write_reproducer
 from graph_engine.pipelines.verification import InvalidOperation, Verifier
-from graph_engine.transforms.driver import RewriteContext, RewriteLimitReached
+from graph_engine.transforms.driver import RewriteContext, RewriteEvent, RewriteLimitReached
 from graph_engine.transforms.pass_base import OperatorError
 from graph_engine.transforms.remarks import Kind, Remark, listening
+
+if TYPE_CHECKING:
+    from graph_engine.pipelines.validation import Validation, Validator
 
 PHASE_ATTRIBUTE = "ge.phase"
 """Set on a module by the default pipeline at the end of each phase, so that a dumped stage can be resumed."""
@@ -35,7 +42,11 @@ class Step:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What to do around the passes; dumps and timing go to standard error. `remarks`: kinds to collect."""
+    """What to do around the passes; dumps and timing go to standard error. `remarks`: kinds to collect.
+
+    `validation` compares what the graph computes before and after each pass. `crash_reproducer` names the file to
+    write when a pass fails; each pass is verified then. `on_rewrite` is told every rewrite.
+    """
 
     verify_each: bool = False
     print_after_all: bool = False
@@ -43,6 +54,9 @@ class RunOptions:
     timing: bool = False
     rewrite_limit: int | None = None
     remarks: frozenset[Kind] = frozenset({Kind.WARNING})
+    validation: Validation | None = None
+    crash_reproducer: str | None = None
+    on_rewrite: Callable[[RewriteEvent], None] | None = None
 
 
 DEFAULT_OPTIONS = RunOptions()
@@ -89,21 +103,32 @@ def run_steps(
     report = RunReport()
     verifier = Verifier()
     remarked = listening(report.remarks.append, options.remarks)
+    start = module.clone() if options.crash_reproducer else None
     with relaxed_gc(), remarked, RewriteContext(options.rewrite_limit).activate() as rewrites:
+        if options.on_rewrite is not None:
+            rewrites.listeners.append(options.on_rewrite)
+        validator = _validator(options.validation, module)
         for number, step in enumerate(steps):
             following = steps[number + 1] if number + 1 < len(steps) else None
             phase_ends = step.phase is not None and (following is None or following.phase is not step.phase)
             before = to_text(module) if options.print_after_change else ""
-            wall, cpu = time.perf_counter(), time.process_time()
             rewrites.pass_name = step.body.name
             counted = rewrites.counts.copy()
-            _apply(context, module, step.body)
-            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            try:
+                wall, cpu = time.perf_counter(), time.process_time()
+                _apply(context, module, step.body, rewrites)
+                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
 
-            verify_cpu = time.process_time()
-            if options.verify_each or phase_ends or following is None:
-                _verify_after(verifier, module, step.body.name)
-            verify_cpu = time.process_time() - verify_cpu
+                verify_cpu = time.process_time()
+                if options.verify_each or phase_ends or following is None or start is not None:
+                    _verify_after(verifier, module, step.body.name)
+                verify_cpu = time.process_time() - verify_cpu
+                if validator is not None:
+                    validator.check(module, step.body)
+            except PassFailed as failure:
+                if start is not None:
+                    _reproduce(context, start, steps, number, failure, options)
+                raise
             if phase_ends and step.phase is not None:
                 module.attributes[PHASE_ATTRIBUTE] = StringAttr(step.phase.title)
 
@@ -111,12 +136,23 @@ def run_steps(
             report.steps.append(StepReport(step.body.name, wall, cpu, verify_cpu, done))
             if options.print_after_all or (options.print_after_change and to_text(module) != before):
                 _dump(module, step.body)
+    if validator is not None:
+        validator.report(module)
     if options.timing:
         print_timing(report)
     return report
 
 
-def _apply(context: Context, module: ModuleOp, body: ModulePass) -> None:
+def _validator(validation: Validation | None, module: ModuleOp) -> Validator | None:
+    if validation is None:
+        return None
+    from graph_engine.pipelines.validation import Validator  # numpy and the references, for those who ask
+
+    return Validator(validation, module)
+
+
+def _apply(context: Context, module: ModuleOp, body: ModulePass, rewrites: RewriteContext) -> None:
+    rewrites.at = None
     try:
         body.apply(context, module)
     except RewriteLimitReached:
@@ -127,6 +163,39 @@ def _apply(context: Context, module: ModuleOp, body: ModulePass) -> None:
         raise PassFailed(f"pass '{body.name}': {error}", InvalidOperation(error.op, str(error))) from None
     except (GraphEngineError, DiagnosticException) as error:
         raise PassFailed(f"pass '{body.name}': {error}") from error
+    except Exception as error:  # a mistake of the pass, which must not look like one of the tool
+        at = None if rewrites.at is None else InvalidOperation(rewrites.at, str(error))
+        raise PassFailed(f"pass '{body.name}' crashed: {_told(error)}", at) from error
+
+
+def _told(error: Exception) -> str:
+    """`KeyError: 'axis' (my_pass.py:31)`: what was raised, and where."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    text = traceback.format_exception_only(error)[-1].strip()
+    return f"{text} ({Path(frame.filename).name}:{frame.lineno})"
+
+
+def _reproduce(
+    context: Context,
+    module: ModuleOp,
+    steps: Sequence[Step],
+    number: int,
+    failure: PassFailed,
+    options: RunOptions,
+) -> None:
+    """Write what reruns the failure of pass `number`: from the first module, compiled anew up to that pass."""
+    done = run_steps(
+        context, module, [Step(step.body) for step in steps[:number]], RunOptions(rewrite_limit=options.rewrite_limit)
+    )
+    flags: list[str] = []
+    if options.rewrite_limit is not None:
+        flags.append(f"--rewrite-limit={options.rewrite_limit - done.rewrites}")
+    if options.validation is not None:
+        flags.append(options.validation.flag)
+    assert options.crash_reproducer is not None
+    passes = [step.body for step in steps[number:]]
+    command = write_reproducer(module, passes, options.crash_reproducer, reason=str(failure), flags=flags)
+    print(f"note: to rerun the pass that failed: {command}", file=sys.stderr)
 
 
 def _verify_after(verifier: Verifier, module: ModuleOp, name: str) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from graph_engine.errors import GraphEngineError
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
+
+T = typing.TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -150,23 +152,54 @@ def _convert(text: str, kind: Any) -> Any:
 
 def build_pass(spec: PassSpec, pass_class: type[ModulePass]) -> ModulePass:
     """The pass with its options converted to the types of its dataclass fields. Raises GraphEngineError."""
-    kinds = typing.get_type_hints(pass_class)
-    fields = {f.name: f for f in dataclasses.fields(pass_class) if f.init and f.name != "name"}
+    return build_options(pass_class, spec.options, f"pass '{spec.name}'", spec.origin)
+
+
+def build_options(kind: type[T], options: Mapping[str, str], owner: str, origin: str) -> T:
+    """A dataclass from options as written, converted to the types of its fields.
+
+    Raises GraphEngineError that leads with `origin` and says that `owner` lacks, needs or misunderstands an option.
+    """
+    kinds = typing.get_type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(cast(Any, kind)) if f.init and f.name != "name"}
     values: dict[str, Any] = {}
-    for key, text in spec.options.items():
+    for key, text in options.items():
         if key not in fields:
             known = f"; its options: {', '.join(fields)}" if fields else "; it has none"
-            raise GraphEngineError(
-                f"{spec.origin}: error: pass '{spec.name}' has no option '{key}'{nearest(key, fields) or known}"
-            )
+            raise GraphEngineError(f"{origin}: error: {owner} has no option '{key}'{nearest(key, fields) or known}")
         try:
             values[key] = _convert(text, kinds[key])
         except ValueError as error:
             raise GraphEngineError(
-                f"{spec.origin}: error: option '{key}' of pass '{spec.name}' is '{text}', expected {error}"
+                f"{origin}: error: option '{key}' of {owner} is '{text}', expected {error}"
             ) from None
     required = (dataclasses.MISSING, dataclasses.MISSING)
     missing = [n for n, f in fields.items() if (f.default, f.default_factory) == required and n not in values]
     if missing:
-        raise GraphEngineError(f"{spec.origin}: error: pass '{spec.name}' needs option '{missing[0]}'")
-    return pass_class(**values)
+        raise GraphEngineError(f"{origin}: error: {owner} needs option '{missing[0]}'")
+    return kind(**values)
+
+
+def pass_text(body: ModulePass) -> str:
+    """The pass as `parse_pipeline` reads it, with the options that differ from their defaults."""
+    changed = options_text(body)
+    return f"{body.name}{{{changed}}}" if changed else body.name
+
+
+def options_text(body: Any) -> str:
+    """The fields of a dataclass of options that differ from their defaults, as `parse_options` reads them."""
+    return " ".join(
+        f"{f.name}={_option_text(getattr(body, f.name))}"
+        for f in dataclasses.fields(body)
+        if f.init and f.name != "name" and getattr(body, f.name) != f.default
+    )
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    text = ",".join(map(str, cast(tuple[Any, ...], value))) if isinstance(value, tuple) else str(value)
+    if text and not any(mark.isspace() or mark in "{}\"'" for mark in text):
+        return text
+    quote = "'" if '"' in text else '"'
+    return f"{quote}{text}{quote}"

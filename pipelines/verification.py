@@ -37,8 +37,8 @@ class Verifier:
         unchanged: set[Operation] = set()
         for top in module.ops:
             isolated = top.has_trait(IsolatedFromAbove, value_if_unregistered=False)
-            content = _content(top) if isolated else []
-            if isolated and _same_objects(self._verified.get(top), content):
+            content = content_of(top) if isolated else []
+            if isolated and same_objects(self._verified.get(top), content):
                 unchanged.add(top)
             else:
                 for op in top.walk():
@@ -49,7 +49,7 @@ class Verifier:
         self._verified = verified
 
 
-def _content(top: Operation) -> list[object]:
+def content_of(top: Operation) -> list[object]:
     """Everything that verifying `top` looks at; attributes never change, so that identity is enough to compare."""
     content: list[object] = []
     for op in top.walk():
@@ -67,7 +67,8 @@ def _content(top: Operation) -> list[object]:
     return content
 
 
-def _same_objects(old: list[object] | None, new: list[object]) -> bool:
+def same_objects(old: list[object] | None, new: list[object]) -> bool:
+    """Whether two contents are one: nothing changed in between."""
     return old is not None and len(old) == len(new) and all(map(operator.is_, old, new))
 
 

@@ -21,7 +21,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import graphs
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 
 def identity(op: Operation) -> Hashable | None:
@@ -56,6 +56,7 @@ class EliminateCommonSubexpressions(GePass):
     """
 
     name = "eliminate-common-subexpressions"
+    numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         eliminate(op)

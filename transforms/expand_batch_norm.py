@@ -22,7 +22,7 @@ from graph_engine.dialects.ge.elementwise import AddOp, MulOp
 from graph_engine.dialects.ge.normalization import BatchNormOp
 from graph_engine.transforms.batch_norm import affine_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import cast_to, reshaped
 
 
@@ -51,6 +51,7 @@ class ExpandBatchNormPass(GePass):
     """Expands every BatchNorm with known parameters."""
 
     name = "expand-batch-norm"
+    numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [ExpandBatchNorm()])

@@ -23,7 +23,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import computed, known
 
 
@@ -88,6 +88,7 @@ class ExpandConv3dPass(GePass):
     """Applies the pattern above."""
 
     name = "expand-conv3d"
+    numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [ExpandConv3d()])

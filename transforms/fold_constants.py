@@ -20,7 +20,7 @@ from xdsl.traits import is_side_effect_free
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Tensor, bytes_of, shape_of
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, computed, known
 
 MAX_GROWTH = 1 << 20
@@ -113,6 +113,7 @@ class FoldConstants(GePass):
     """
 
     name = "fold-constants"
+    numerics = ROUNDING
 
     max_growth: int = field(
         default=MAX_GROWTH,

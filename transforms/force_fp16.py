@@ -33,7 +33,7 @@ from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.precision import FP32, precision_of
 from graph_engine.transforms.driver import CountedRewriter, RewriteContext
 from graph_engine.transforms.fusion import graphs
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 from graph_engine.transforms.recipes import cast_to, known
 from graph_engine.transforms.retyping import rebuilt
 
@@ -135,6 +135,7 @@ class ForceFp16(GePass):
     """Walks in program order; the graph is valid after each operator."""
 
     name = "force-fp16"
+    numerics = APPROXIMATE(FP16_SHARE)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()

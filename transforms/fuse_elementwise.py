@@ -24,7 +24,7 @@ from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import gather, graphs, single_user
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 
 def fusible(op: object) -> bool:
@@ -83,6 +83,7 @@ class FuseElementwise(GePass):
     """Fuses within limits that keep the tiles of all operands in the unified buffer."""
 
     name = "fuse-elementwise"
+    numerics = EXACT
 
     max_ops: int = field(default=16, metadata={"help": "operators in one kernel at most"})
     max_inputs: int = field(default=8, metadata={"help": "operands of one kernel at most"})

@@ -20,7 +20,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp, MulOp, broadcast_shapes
 from graph_engine.dialects.ge.quantization import DequantizeSumsOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 
 
 class ScaleIntegerSums(Pattern):
@@ -53,6 +53,7 @@ class FuseIntegerSums(GePass):
     """Applies the pattern above."""
 
     name = "fuse-integer-sums"
+    numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [ScaleIntegerSums()])

@@ -25,7 +25,7 @@ from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.epilogue import fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped
 
 Roots = tuple[type[Operation], ...]
@@ -102,6 +102,7 @@ class FuseMatmulElementwise(GePass):
     """First the constants, by patterns; then one walk that gathers the epilogues."""
 
     name = "fuse-matmul-elementwise"
+    numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [pattern() for pattern in PATTERNS])

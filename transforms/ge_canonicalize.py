@@ -26,7 +26,7 @@ from graph_engine.dialects.ge.shape import PadOp, ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns, select_patterns
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.no_ops import NO_OPS
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import known, per_channel, reshaped, spread
 
 Roots = tuple[type[Operation], ...]
@@ -183,6 +183,7 @@ class GeCanonicalize(GePass):
     """Applies the patterns in one shared walk until none matches."""
 
     name = "ge-canonicalize"
+    numerics = EXACT
 
     only: tuple[str, ...] = field(
         default=(), metadata={"help": "apply no patterns but these, e.g. only=remove-zero-pad"}

@@ -24,7 +24,7 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import graphs
-from graph_engine.transforms.pass_base import GePass, OperatorError
+from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
 
 
 def refined(declared: Tensor, inferred: Tensor) -> Tensor:
@@ -65,6 +65,7 @@ class GeInferShapes(GePass):
     """Infers shapes in program order, then the function's results."""
 
     name = "ge-infer-shapes"
+    numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()

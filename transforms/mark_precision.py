@@ -28,7 +28,7 @@ from graph_engine.errors import GraphEngineError
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.force_fp16 import needs_halving, stays
 from graph_engine.transforms.fusion import graphs, scatter
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.precision_modes import (
     CUBE_ONLY,
     FORCE_FP16,
@@ -161,6 +161,7 @@ class MarkPrecision(GePass):
     """Marks kept nodes first, then what the mode leaves in fp32."""
 
     name = "mark-precision"
+    numerics = EXACT
 
     mode: str = field(default=FORCE_FP16, metadata={"help": f"one of {', '.join(MODES)}"})
     mixlist: str = field(default="", metadata={"help": "JSON file with changes to the lists of allow_mix_precision"})

@@ -22,7 +22,7 @@ from graph_engine.dialects.ge.stores import WeightRef
 from graph_engine.dialects.ge.weights import WeightAttr
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import graphs
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 SAMPLES = 16
 """Elements of a weight that are looked at before all of it is."""
@@ -65,6 +65,7 @@ class ShareConstants(GePass):
     """Numbers are compared bit by bit, so -0.0 is not 0.0, and of one element type and shape only."""
 
     name = "share-constants"
+    numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         share_constants(op)

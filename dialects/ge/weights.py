@@ -68,6 +68,7 @@ __all__ = [
     "clear_materialized",
     "constant_attr",
     "digest",
+    "export_store",
     "fold_attr",
     "forget_stores",
     "logical_value",
@@ -363,3 +364,16 @@ def save_store(module: ModuleOp, path: str | Path) -> int:
             reference.moved_to(path)
     refer_stores(module, path.parent)
     return len(new)
+
+
+def export_store(module: ModuleOp, path: str | Path) -> None:
+    """Writes all weights of the module to the `.safetensors` file `path`, those too that other files hold.
+
+    The module names that store alone afterwards; its handles stay bound to the files they came from. Without a weight
+    nothing is written.
+    """
+    path = Path(path).resolve()
+    module.attributes.pop(STORES, None)
+    if weights := _module_weights(module):
+        write_store(path, weights)
+        module.attributes[STORES] = ArrayAttr([StringAttr(path.name)])

@@ -16,12 +16,16 @@ from graph_engine.pipelines.command_line import (
     default_values,
     one_line_main,
 )
+from graph_engine.pipelines.debug_options import PLUGIN_HELP, add_debug_options, load_plugins
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.registry import all_passes, help_line
 from graph_engine.pipelines.remark_report import TO_STDERR
 
 # argparse, not click: it is in the standard library, imports in a quarter of the time, and its actions run in
 # command-line order, which one flag per pass needs; click would be one more dependency for the same grammar.
+
+DEFAULTS = {"--default-pipeline": "", "--remarks": TO_STDERR, "--validate-each": ""}
+"""What flags mean whose value may follow behind = only."""
 
 
 def make_parser() -> OneLineParser:
@@ -58,14 +62,17 @@ def make_parser() -> OneLineParser:
     add("--timing", action="store_true", help="time and rewrites of each pass to standard error")
     add_remark_options(parser)
     add_precision_options(parser)
-    add("--rewrite-limit", metavar="N", type=int, help="stop after N rewrites, to find the one that breaks something")
+    add_debug_options(parser)
+    add("--run-reproducer", action="store_true", help="run the passes that the first lines of the file name")
+    add("--load-plugin", metavar="FILE", help=PLUGIN_HELP)
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     """Parse the command line, then hand over to the optimiser, which imports xDSL."""
+    arguments = load_plugins(arguments)
     names = list(all_passes())
-    arguments = default_values(collect_pass_flags(arguments, names), {"--default-pipeline": "", "--remarks": TO_STDERR})
+    arguments = default_values(collect_pass_flags(arguments, names), DEFAULTS)
     options = make_parser().parse(arguments, [f"--{name}" for name in names])
     from graph_engine.pipelines import optimise
 

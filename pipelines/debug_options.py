@@ -1,0 +1,60 @@
+"""Flags that find what a pass does wrong, for every tool that runs passes: one place for their names and meaning."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from graph_engine.pipelines.spec import parse_options
+
+if TYPE_CHECKING:
+    from graph_engine.pipelines.runner import RunOptions
+
+VALIDATE_HELP = (
+    "run the graph before and after each pass and stop at the first that changes too much; 'seed=0 inputs=1'"
+)
+PLUGIN_HELP = "know the passes and dialects of this Python file; may be repeated"
+
+
+def add_debug_options(parser: argparse.ArgumentParser) -> None:
+    """`--validate-each`, `--crash-reproducer`, `--rewrite-limit` and `--debug`."""
+    add = parser.add_argument
+    add("--validate-each", metavar="OPTIONS", help=VALIDATE_HELP)
+    add("--crash-reproducer", metavar="FILE", help="if a pass fails, write the module before it, to be run again")
+    add("--rewrite-limit", metavar="N", type=int, help="stop after N rewrites, to find the one that breaks something")
+    add("--debug", action="store_true", help="show the traceback of an error")
+
+
+def run_options(found: argparse.Namespace, **others: Any) -> RunOptions:
+    """What the flags of `add_debug_options` say, beside `others`. Raises GraphEngineError for wrong ones."""
+    from graph_engine.pipelines.runner import RunOptions
+    from graph_engine.pipelines.validation import Validation
+
+    validation = None
+    if found.validate_each is not None:
+        validation = Validation.of(parse_options(found.validate_each, "--validate-each"))
+    return RunOptions(
+        validation=validation,
+        crash_reproducer=found.crash_reproducer,
+        rewrite_limit=found.rewrite_limit,
+        **others,
+    )
+
+
+def load_plugins(arguments: Sequence[str]) -> list[str]:
+    """Loads the files of all `--load-plugin` among `arguments`, before anything asks which passes there are.
+
+    Returns the other arguments: a pass that a file defines is a flag like any other.
+    """
+    from graph_engine.pipelines.registry import load_plugin
+
+    others: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        flag, equals, path = argument.partition("=")
+        if flag == "--load-plugin":
+            load_plugin(path if equals else next(rest, ""))
+        else:
+            others.append(argument)
+    return others
