@@ -63,9 +63,10 @@ DEFAULT: list[tuple[Phase, str]] = [
         "mark-precision{mode=$precision_mode mixlist=$modify_mixlist"
         " keep_dtype=$keep_dtype keep_dtype_nodes=$keep_dtype_nodes}",
     ),
+    (Phase.PRECISION, "check-fp16-range"),
     (Phase.PRECISION, "force-fp16"),
     (Phase.LAID_OUT, "propagate-layout{soc=$soc}"),
-    (Phase.LAID_OUT, "eliminate-transdata"),
+    (Phase.LAID_OUT, "eliminate-transdata{soc=$soc}"),
     (Phase.LAID_OUT, "verify-layout{soc=$soc}"),
     (Phase.KERNELS, "lower-to-kernels{soc=$soc}"),
     (Phase.KERNELS, "double-buffer{soc=$soc}"),

@@ -7,12 +7,13 @@
     %2 = ge.reshape %0 {shape = [1, 2048]} : ...
     %3 = layout.transdata %2 : tensor<1x2048xf16> -> tensor<1x2048xf16, #layout.fractal_nz<...>>
 
-The rules follow GE's TransOpSymmetryElimination, TransOpBreadthFusion and ReshapeRemove.
+The rules follow GE's TransOpSymmetryElimination, TransOpBreadthFusion and ReshapeRemove. Remarks tell why each of the
+conversions that are left is needed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -24,9 +25,11 @@ from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, with_encoding
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
-from graph_engine.transforms.formats import is_view, tensor
+from graph_engine.transforms.explain_transdata import explain
+from graph_engine.transforms.formats import FormatRules, is_view, tensor
 from graph_engine.transforms.fusion import graphs, single_user
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
+from graph_engine.transforms.remarks import Kind, wanted
 
 Roots = tuple[type[Operation], ...]
 
@@ -150,8 +153,15 @@ class EliminateTransdata(GePass):
 
     name = "eliminate-transdata"
 
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip whose formats the remarks speak of"})
+    numerics = EXACT
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()
         for block in graphs(op):
             share_conversions(block, context)
         apply_patterns(op, [pattern() for pattern in PATTERNS])
+        if wanted(Kind.ANALYSIS):
+            rules = FormatRules.for_soc(self.soc)
+            for block in graphs(op):
+                explain(block, rules)
