@@ -32,15 +32,16 @@ if TYPE_CHECKING:
 
 
 class Pad(StrEnum):
-    """What padding lanes hold: zeros, or anything."""
+    """What padding lanes hold: zeros, finite numbers (zero times them is zero), or anything. Each promises the next."""
 
     zero = auto()
+    finite = auto()
     undef = auto()
 
 
 @irdl_attr_definition
 class PadAttr(EnumAttribute[Pad]):
-    """`zero` or `undef`."""
+    """`zero`, `finite` or `undef`."""
 
     name = "layout.pad"
 
@@ -61,8 +62,12 @@ class Encoding(ParametrizedAttribute):
     @property
     def pads_zero(self) -> bool:
         """Whether padding lanes are known to be zero (true where the format has none)."""
-        pad: Any = dict(self._named()).get("pad")
-        return pad is None or pad.data is Pad.zero
+        return self.promises(Pad.zero)
+
+    def promises(self, pad: Pad) -> bool:
+        """Whether padding lanes are known to hold `pad`."""
+        own: Any = dict(self._named()).get("pad")
+        return own is None or list(Pad).index(own.data) <= list(Pad).index(pad)
 
     def with_pad(self, pad: str) -> Encoding:
         """This encoding with another padding promise; itself where the format has no padding."""
@@ -347,13 +352,16 @@ def c0_for(element: Attribute | str, soc: Soc) -> int:
 
 
 def fill_value(tensor: TensorType[Any]) -> Any:
-    """What padding lanes are filled with: 0, or for `pad = undef` NaN (integers: 0x5A bytes), so a leak shows."""
+    """What padding lanes are filled with: 0, for `pad = finite` 0.5, for `pad = undef` NaN, so that a leak shows.
+
+    Integers that are not zero are 0x5A bytes.
+    """
     if encoding_of(tensor).pads_zero:
         return 0
     if isinstance(tensor.element_type, IntegerType):
         largest = (1 << max(1, tensor.element_type.bitwidth - 1)) - 1
         return 0x5A5A5A5A5A5A5A5A & largest or 1
-    return math.nan
+    return 0.5 if encoding_of(tensor).promises(Pad.finite) else math.nan
 
 
 def pack(array: Array, tensor: TensorType[Any]) -> Array:

@@ -32,6 +32,7 @@ from graph_engine.dialects.layout import (
     FractalNZ,
     FractalZ,
     FractalZKN,
+    Pad,
     encoding_of,
     fractal_nz,
     fractal_z,
@@ -171,8 +172,7 @@ class FormatRules:
                 operands = self._elementwise_feature_maps(op, given)
                 if operands is None:
                     return None
-                kept = op.keeps_zero_pad() and _all_zero(operands) and (None not in operands or isinstance(op, MulOp))
-                return Formats(operands, nc1hwc0(c0, "zero" if full or kept else "undef"))
+                return Formats(operands, nc1hwc0(c0, "zero" if full else _padding_of(op, operands)))
             case _:
                 return None
 
@@ -213,9 +213,8 @@ class FormatRules:
                 operands.append(None)
             else:
                 return None
-        kept = op.keeps_zero_pad() and _all_zero(operands) and (None not in operands or isinstance(op, MulOp))
         full = full_rows and shape[-1] % c0 == 0
-        return Formats(tuple(operands), fractal_nz(c0, "zero" if full or kept else "undef"))
+        return Formats(tuple(operands), fractal_nz(c0, "zero" if full else _padding_of(op, operands)))
 
     def _matrix_weight(self, op: MatmulOp, c0: int) -> Encoding:
         """A plain matrix goes to FRACTAL_Z, as (N, K) or as (K, N); a batch of matrices to FRACTAL_NZ."""
@@ -264,6 +263,30 @@ def _keep(given: Format, wanted: Encoding, *, strict: bool = False) -> Encoding:
 def rides_along(op: GeOp | type[GeOp]) -> bool:
     """Whether an elementwise operator takes any format: the Vector unit computes it, and it is no change of type."""
     return op.has(Trait.ELEMENTWISE) and not op.has(Trait.HOST) and op.name != CastOp.name
+
+
+FINITE_AT_ZERO = frozenset(
+    f"ge.{name}" for name in ("sigmoid", "hard_sigmoid", "exp", "cos", "softplus", "add", "sub", "maximum", "minimum")
+)
+"""Operators that make finite numbers of zeros."""
+FINITE_AT_FINITE = frozenset(
+    f"ge.{name}" for name in ("sigmoid", "hard_sigmoid", "tanh", "relu", "abs", "neg", "maximum", "minimum")
+)
+"""Operators that cannot leave the finite numbers."""
+
+
+def _padding_of(op: GeOp, operands: Sequence[Format]) -> str:
+    """What an operator leaves in the padding lanes; an operand without a format is one number, which may be infinite."""
+    stored = [format for format in operands if format is not None]
+    some = len(stored) < len(operands)
+    zero, finite = _all_zero(stored), all(format.promises(Pad.finite) for format in stored)
+    if op.keeps_zero_pad() and zero and (not some or isinstance(op, MulOp)):
+        return "zero"
+    if some or not finite:
+        return "undef"
+    if isinstance(op, MulOp) and op.keeps_zero_pad() and any(format.pads_zero for format in stored):
+        return "zero"
+    return "finite" if op.name in FINITE_AT_FINITE or (zero and op.name in FINITE_AT_ZERO) else "undef"
 
 
 def _all_zero(formats: Sequence[Format]) -> bool:

@@ -18,7 +18,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.ge.shape import ReshapeOp
-from graph_engine.dialects.layout import format_name, is_plain
+from graph_engine.dialects.layout import Pad, format_name, is_plain
 from graph_engine.transforms.formats import Format, FormatRules, family_of, format_of, is_view, tensor
 from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
@@ -48,8 +48,9 @@ def fault(op: Operation, rules: FormatRules) -> str | None:
             return f"operand {index} must be {_text(wanted)}, found {_text(found)}"
     if result is None or result.with_pad("zero") != (formats.result and formats.result.with_pad("zero")):
         return f"the result must be {_text(formats.result)}, found {_text(result)}"
-    if formats.result is not None and result.pads_zero and not formats.result.pads_zero:
-        return "the result is declared pad = zero, but its padding lanes are not zero"
+    for pad in (Pad.zero, Pad.finite):
+        if formats.result is not None and result.promises(pad) and not formats.result.promises(pad):
+            return f"the result is declared pad = {pad}, but its padding lanes are not {pad}"
     return None
 
 
