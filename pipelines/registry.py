@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",
     "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",
     "mark-precision": "graph_engine.transforms.mark_precision:MarkPrecision",
+    "check-fp16-range": "graph_engine.transforms.check_fp16_range:CheckFp16Range",
     "force-fp16": "graph_engine.transforms.force_fp16:ForceFp16",
     "propagate-layout": "graph_engine.transforms.propagate_layout:PropagateLayout",
     "eliminate-transdata": "graph_engine.transforms.eliminate_transdata:EliminateTransdata",
