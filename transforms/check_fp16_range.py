@@ -25,6 +25,7 @@ from graph_engine.dialects.ge.core import GeOp, element_of
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.ge.precision import FP32, precision_of
+from graph_engine.planning.bounds import Bounds
 from graph_engine.transforms.force_fp16 import needs_halving, stays
 from graph_engine.transforms.fp16_hazards import HALF, HAZARDS
 from graph_engine.transforms.fusion import graphs
@@ -73,7 +74,7 @@ def check_constants(ops: list[GeOp], ranges: Ranges) -> None:
     for constant, all_readers in users.items():
         bounds = ranges[constant]
         readers = [op for op in all_readers if not only_limits(op, constant, ranges)]
-        if bounds.within(HALF) or not readers:
+        if bounds.within(HALF) or bounds == Bounds() or not readers:  # nothing is known of a weight without store
             continue
         number = bounds.low if bounds.low < HALF.low else bounds.high
         if harmless_mask(constant, readers, ranges):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import f32
@@ -81,8 +80,9 @@ def overflows(op: GeOp, ranges: Ranges) -> bool:
     if op.name in ADDING:
         return operands[0].within(HALF) and not result.within(HALF)
     if op.name in ("ge.div", "ge.reciprocal"):
-        divisor, dividend = operands[-1].low, operands[0].largest if op.name == "ge.div" else 1.0
-        return divisor > TO_ZERO and HALF.high < dividend / divisor < inf and not result.within(HALF)
+        divisor, dividend = operands[-1].low, operands[0] if op.name == "ge.div" else Bounds(1, 1)
+        reaches = divisor > TO_ZERO and dividend.largest / divisor > HALF.high
+        return reaches and dividend.within(HALF) and not result.within(HALF)
     return False
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import Attribute, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
@@ -15,6 +15,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, Tensor, shape_of
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import NO_ENCODING, element_name, shape_of_type, tensor_type
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr, materialize
+from graph_engine.errors import GraphEngineError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,10 +80,28 @@ def reshaped(x: Known, shape: Sequence[int]) -> Known:
     return computed("ge.reshape", [x], tensor_type(shape, x.type.element_type), shape=list(shape))
 
 
+LARGEST_HALF = 65504.0
+
+
+def beyond_half(x: Known) -> bool:
+    """Whether a constant holds a finite number that fp16 does not reach. Reads it; one that no store has passes."""
+    import numpy as np
+
+    try:
+        numbers = x.numbers()
+    except GraphEngineError:
+        return False
+    if not numbers.size or (numbers.min() >= -LARGEST_HALF and numbers.max() <= LARGEST_HALF):
+        return False
+    return bool((np.abs(numbers[np.isfinite(numbers)]) > LARGEST_HALF).any())
+
+
 def cast_to(x: Known, element: Attribute) -> Known:
-    """The constant in another element type."""
+    """The constant in another element type; fp32 numbers beyond fp16 become its largest, infinities alone stay."""
     if x.type.element_type == element:
         return x
+    if element == f16 and x.type.element_type == f32 and beyond_half(x):
+        x = computed("ge.clip", [x], x.type, min=-LARGEST_HALF, max=LARGEST_HALF)
     result = tensor_type(x.shape, element, None if x.type.encoding == NO_ENCODING else x.type.encoding)
     return computed("ge.cast", [x], result, to=element_name(element))
 

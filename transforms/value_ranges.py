@@ -18,6 +18,7 @@ from graph_engine.dialects.ge.core import GeOp, element_of
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.weights import logical_value
+from graph_engine.errors import GraphEngineError
 from graph_engine.planning.bounds import Bounds
 
 if TYPE_CHECKING:
@@ -67,12 +68,15 @@ class Ranges:
         return owner if isinstance(owner, Operation) else None
 
     def array(self, value: SSAValue) -> np.ndarray[Any, Any] | None:
-        """The numbers of a constant, None for anything else."""
+        """The numbers of a constant, None for anything else and for a weight that no store has."""
         value = self.origin(value)
         if not isinstance(value.owner, ConstantOp):
             return None
         if value not in self._arrays:
-            self._arrays[value] = logical_value(value.owner.value, value.owner.result.type)
+            try:
+                self._arrays[value] = logical_value(value.owner.value, value.owner.result.type)
+            except GraphEngineError:
+                return None
         return self._arrays[value]
 
     def _visit(self, op: Operation) -> None:

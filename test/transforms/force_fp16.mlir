@@ -108,3 +108,17 @@ func.func @exact(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x3x2xf32>, %b: tensor<1x
   %2 = ge.bitcast %b : (tensor<1x5x4xf32>) -> tensor<1x5x4xi32>
   return %0, %1, %2 : tensor<1x2x3x3xf32>, tensor<?x3xi64>, tensor<1x5x4xi32>
 }
+
+// -----
+
+// A finite number beyond fp16 becomes its largest; an infinity stays one.
+// CHECK-LABEL: func.func @beyond
+func.func @beyond(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK-DAG: ge.constant dense<[6.550400e+04, -6.550400e+04]> : tensor<2xf16>
+  // CHECK-DAG: ge.constant dense<0xfc00> : tensor<f16>
+  %big = ge.constant dense<[1.0e9, -3.4028234663852886e38]> : tensor<2xf32>
+  %inf = ge.constant dense<"0x000080FF"> : tensor<f32>
+  %0 = ge.add %x, %big : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = ge.add %x, %inf : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}
