@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -17,8 +18,8 @@ from xdsl.ir import Operation
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
-from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, shape_of
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, UnaryOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import ints_attr
 from graph_engine.dialects.ge.matmul import MatmulOp
@@ -75,6 +76,36 @@ class TransposeToReshape(Pattern):
             return False
         rewriter.replace(op, ReshapeOp(op.x, shape=shape_of(op.result), result_type=op.result.type))
         return True
+
+
+class LiftElementwiseOverReshape(Pattern):
+    """reshape(f(reshape(x))) -> reshape(reshape(f(x))) for an elementwise f, whose other operands are single numbers.
+
+    Only where reshapes read the result and nothing else reads the inner reshape: they merge then.
+    """
+
+    name = "lift-elementwise-over-reshape"
+    root: ClassVar[Roots] = (UnaryOp, BinaryOp)
+
+    def rewrite(self, op: UnaryOp | BinaryOp, rewriter: CountedRewriter) -> bool:
+        users = [use.operation for use in op.result.uses]
+        if Trait.ELEMENTWISE not in op.traits_ge or not users or not all(isinstance(u, ReshapeOp) for u in users):
+            return False
+        for index, value in enumerate(op.operands):
+            inner = value.owner
+            if not isinstance(inner, ReshapeOp) or single_user(value) is not op:
+                continue
+            others = [shape_of(other) for other in (*op.operands[:index], *op.operands[index + 1 :])]
+            if value.type != op.result.type or not all(
+                prod(shape) == 1 and len(shape) <= len(shape_of(inner.x)) for shape in others
+            ):
+                continue
+            operands = [*op.operands[:index], inner.x, *op.operands[index + 1 :]]
+            lifted = type(op).create(operands=operands, result_types=[inner.x.type], properties=op.properties)
+            shape = ReshapeOp(lifted.results[0], shape=inner.ints("shape"), result_type=op.result.type)
+            rewriter.replace(op, [lifted, shape])
+            return True
+        return False
 
 
 class FoldPadIntoConv(Pattern):
@@ -171,6 +202,7 @@ PATTERNS = (
     MergeReshapes,
     MergeTransposes,
     TransposeToReshape,
+    LiftElementwiseOverReshape,
     FoldPadIntoConv,
     AlignConstantRank,
     MatmulBiasToVector,

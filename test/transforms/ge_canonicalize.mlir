@@ -110,3 +110,55 @@ func.func @bias(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>, %d: tensor<2x2xf32>) -
   %3 = ge.matmul %x, %w, %d : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   return %0, %1, %2, %3 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
 }
+
+// -----
+
+// The reshapes meet when the activation leaves them alone; a single number fits before and after.
+// CHECK-LABEL: func.func @lift_elementwise
+func.func @lift_elementwise(%x: tensor<1x8x1x4xf32>) -> (tensor<1x8x1x4xf32>, tensor<32xf32>) {
+  %two = ge.constant dense<2.0> : tensor<1xf32>
+  // CHECK: %[[R:.*]] = ge.relu %x : (tensor<1x8x1x4xf32>) -> tensor<1x8x1x4xf32>
+  %0 = ge.reshape %x {shape = [1, 8, 4]} : (tensor<1x8x1x4xf32>) -> tensor<1x8x4xf32>
+  %1 = ge.relu %0 : (tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+  %2 = ge.reshape %1 {shape = [1, 8, 1, 4]} : (tensor<1x8x4xf32>) -> tensor<1x8x1x4xf32>
+  // CHECK-NEXT: %[[S:.*]] = ge.sub %{{.*}}, %[[R]] : (tensor<1xf32>, tensor<1x8x1x4xf32>) -> tensor<1x8x1x4xf32>
+  // CHECK-NEXT: %[[V:.*]] = ge.reshape %[[S]] {shape = [32]}
+  %3 = ge.reshape %2 {shape = [8, 4]} : (tensor<1x8x1x4xf32>) -> tensor<8x4xf32>
+  %4 = ge.sub %two, %3 : (tensor<1xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %5 = ge.reshape %4 {shape = [32]} : (tensor<8x4xf32>) -> tensor<32xf32>
+  // CHECK-NEXT: return %[[R]], %[[V]]
+  return %2, %5 : tensor<1x8x1x4xf32>, tensor<32xf32>
+}
+
+// -----
+
+// Not where a vector is stretched along an axis that the reshape makes, nor where others read either side, nor where no
+// reshape follows, nor over a single number of higher rank, nor for what looks at whole rows.
+// CHECK-LABEL: func.func @elementwise_stays
+func.func @elementwise_stays(%x: tensor<1x8x1x4xf32>, %y: tensor<8x4xf32>, %v: tensor<4xf32>) -> (tensor<32xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<4x8xf32>) {
+  // CHECK: %[[A:.*]] = ge.reshape %x {shape = [8, 4]}
+  %0 = ge.reshape %x {shape = [8, 4]} : (tensor<1x8x1x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: ge.add %[[A]], %v
+  %1 = ge.add %0, %v : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+  %2 = ge.reshape %1 {shape = [32]} : (tensor<8x4xf32>) -> tensor<32xf32>
+  // CHECK: ge.exp {{.*}} -> tensor<2x16xf32>
+  %3 = ge.reshape %x {shape = [2, 16]} : (tensor<1x8x1x4xf32>) -> tensor<2x16xf32>
+  %4 = ge.exp %3 : (tensor<2x16xf32>) -> tensor<2x16xf32>
+  %5 = ge.reshape %4 {shape = [32]} : (tensor<2x16xf32>) -> tensor<32xf32>
+  %6 = ge.reshape %3 {shape = [8, 4]} : (tensor<2x16xf32>) -> tensor<8x4xf32>
+  %7 = ge.neg %3 : (tensor<2x16xf32>) -> tensor<2x16xf32>
+  %8 = ge.reshape %7 {shape = [32]} : (tensor<2x16xf32>) -> tensor<32xf32>
+  %9 = ge.reshape %x {shape = [8, 4]} : (tensor<1x8x1x4xf32>) -> tensor<8x4xf32>
+  // CHECK: ge.sqrt {{.*}} -> tensor<8x4xf32>
+  %10 = ge.sqrt %9 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK: ge.relu {{.*}} -> tensor<4x8xf32>
+  %11 = ge.reshape %y {shape = [4, 8]} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %12 = ge.relu %11 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %13 = ge.reshape %12 {shape = [8, 4]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %one = ge.constant dense<1.5> : tensor<1x1x1xf32>
+  // CHECK: ge.mul {{.*}} -> tensor<1x8x4xf32>
+  %14 = ge.reshape %y {shape = [1, 8, 4]} : (tensor<8x4xf32>) -> tensor<1x8x4xf32>
+  %15 = ge.mul %14, %one : (tensor<1x8x4xf32>, tensor<1x1x1xf32>) -> tensor<1x8x4xf32>
+  %16 = ge.reshape %15 {shape = [32]} : (tensor<1x8x4xf32>) -> tensor<32xf32>
+  return %2, %5, %6, %8, %10, %13, %16, %12 : tensor<32xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<4x8xf32>
+}
