@@ -26,7 +26,9 @@ from graph_engine.dialects.ascend.memory import (
     KernelOp,
     LoopOp,
     ViewOp,
+    dtype_of,
     row_major,
+    space_of,
 )
 from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
 from graph_engine.dialects.ge.interning import element_type
@@ -145,6 +147,21 @@ class KernelBuilder:
         op = ViewOp(buf.value, offset, _memref(sizes, strides, buf.dtype, buf.space))
         self._block.add_op(op)
         return op.result
+
+    def restride(self, view: SSAValue, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> SSAValue:
+        """Another window of the buffer of `view`, which begins `offset` elements behind it."""
+        op = view.owner
+        assert isinstance(op, ViewOp)
+        ty = _memref(tuple(sizes), tuple(strides), dtype_of(view.type), space_of(view))
+        new = ViewOp(op.source, op.expr + offset, ty)
+        self._block.add_op(new)
+        return new.result
+
+    def buffer_of(self, view: SSAValue, shape: Sequence[int]) -> Buf:
+        """The buffer that `view` is taken of, as one of `shape`."""
+        op = view.owner
+        assert isinstance(op, ViewOp)
+        return Buf(op.source, tuple(shape), dtype_of(view.type), space_of(view))
 
     def copy(self, dst: SSAValue, src: SSAValue) -> None:
         """A move between spaces."""

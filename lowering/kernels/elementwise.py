@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd, prod
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -23,11 +23,10 @@ from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
 from graph_engine.lowering.kernels.vector_tiling import (
-    BLOCK,
     BURST,
-    CoreSplit,
     buffer_bytes,
     cores_for,
+    deal_axis,
     even_tile,
     largest,
     merge_axes,
@@ -59,6 +58,11 @@ class Stream:
     def at(self, starts: Sequence[Expr]) -> Expr:
         """Offset of a tile."""
         return sum((start * s for start, s in zip(starts, self.strides, strict=True)), Expr())
+
+    def depth(self, tile: Sequence[int], sizes: Sequence[int]) -> int:
+        """How many loops over tiles of `sizes` are open when the operand's part of the tile is known."""
+        cut = [a for a, s in enumerate(self.strides) if s and tile[a] < sizes[a]]
+        return cut[-1] + 1 if cut else 0
 
     def view(self, kb: KernelBuilder, buf: Buf, extents: Sequence[int]) -> SSAValue:
         """A tile of `extents` read from its small form in `buf`."""
@@ -95,7 +99,9 @@ class Elementwise:
 
 def build_elementwise(name: str, group: Elementwise, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the operands and the result. Raises `NoKernel` if no tile fits."""
-    axis, split = _deal(group, soc)
+    width = group.result.dtype.bytes
+    cores = cores_for(prod(group.sizes) * width, soc)
+    axis, split = deal_axis(group.sizes, group.result.strides, width, cores, soc)
     share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
     tile = _tile(group, share, soc)
     args = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(group.inputs)]
@@ -105,27 +111,6 @@ def build_elementwise(name: str, group: Elementwise, soc: Soc) -> KernelOp:
         base = [start if a == axis else Expr() for a in range(len(sizes))]
         _Writer(kb, group, sizes, tile, base, [None] * len(group.inputs)).axis([], [])
     return kb.kernel
-
-
-def _deal(group: Elementwise, soc: Soc) -> tuple[int, CoreSplit]:
-    """The axis that the cores share: the one with the smallest largest share, the outermost of equal ones.
-
-    A core writes whole blocks of memory, so that no two of them meet in one. Shares that begin at multiples of
-    `BURST` are worth a little imbalance.
-    """
-    width, strides = group.result.dtype.bytes, group.result.strides
-    cores = cores_for(prod(group.sizes) * width, soc)
-    best: tuple[float, int, CoreSplit] | None = None
-    for axis, size in enumerate(group.sizes):
-        if axis and any(strides[a] * width % BLOCK for a in range(axis)):
-            break
-        for align, rate in ((BURST, 1.0), (BLOCK, soc.ddr.unaligned_factor)):
-            split = CoreSplit.of(size, align // gcd(align, strides[axis] * width), cores)
-            cost = split.step / size / rate
-            if best is None or cost < best[0]:
-                best = cost, axis, split
-    assert best is not None
-    return best[1], best[2]
 
 
 def _box(sizes: Sequence[int], elements: int, unit: int) -> tuple[int, ...]:
@@ -170,16 +155,11 @@ class _Writer:
     base: list[Expr]
     loaded: list[Buf | None]
 
-    def depth(self, stream: Stream) -> int:
-        """The loop depth at which an operand's part of the tile is known."""
-        cut = [a for a, s in enumerate(stream.strides) if s and self.tile[a] < self.sizes[a]]
-        return cut[-1] + 1 if cut else 0
-
     def axis(self, starts: list[Expr], extents: list[int]) -> None:
         """Loops over the axes that are left."""
         kb, depth = self.kb, len(starts)
         for i, stream in enumerate(self.group.inputs):
-            if self.depth(stream) == depth:
+            if stream.depth(self.tile, self.sizes) == depth:
                 self.loaded[i] = self.load(i, stream, starts, extents)
         if depth == len(self.sizes):
             self.compute(starts, extents)

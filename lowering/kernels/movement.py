@@ -44,13 +44,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Movement:
-    """A movement kernel: argument shapes and types, result shape and type, parts, value of what is filled."""
+    """A movement kernel: argument shapes and types, result shape and type, parts, value of what is filled.
+
+    `shared`: parts write to different lanes of one block; the axis of this stride in the result is dealt to the cores
+    alike for all of them, so that no two cores write to one 32-byte granule.
+    """
 
     sources: tuple[tuple[tuple[int, ...], DType], ...]
     shape: tuple[int, ...]
     dtype: DType
     parts: tuple[Part, ...]
     fill: float = 0.0
+    shared: int = 0
 
 
 def normalise(dims: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -105,7 +110,22 @@ def _round16(n: int) -> int:
     return -(-n // 16) * 16
 
 
+def _shared_plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
+    """Lanes are whole, the shared axis is cut and dealt; without one everything is one core's."""
+    dims = tuple(sorted((d for d in part.dims[:-1] if d.write > 1), key=lambda d: -d.dst)) + part.dims[-1:]
+    split = next((i for i, d in enumerate(dims) if d.dst == movement.shared and d.read == d.write), len(dims) - 1)
+    last = split == len(dims) - 1
+    row = prod([d.write for d in dims[split + 1 : -1]]) * _round16(dims[-1].write)
+    budget = soc.buffers["ub"] // (2 * movement.dtype.bytes)
+    if any(d.read != d.write for d in dims[:-1]) or row > budget:
+        raise NoKernel("one tile of the move does not fit the unified buffer")
+    tile = dims[split].write if last else min(dims[split].write, budget // row)
+    return _Plan(part, dims, split, tile, False, split, dims[-1].write if last else 1)
+
+
 def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
+    if movement.shared:
+        return _shared_plan(part, movement, soc)
     dims = normalise(part.dims)
     source = movement.dtype if part.source is None else movement.sources[part.source][1]
     wide = movement.dtype.bytes + source.bytes
@@ -193,7 +213,8 @@ class _Writer:
         if self.plan.turned:
             self.turn(slot, source, dims, src, dst)
             return
-        ub = kb.alloc(f"{slot}_in", Space.UB, writes, source.dtype)
+        rows = (*writes[:-1], _round16(writes[-1])) if movement.shared else writes
+        ub = kb.alloc(f"{slot}_in", Space.UB, rows, source.dtype)
         if reads != writes:
             kb.vec("dup", kb.view(ub), imm=movement.fill)
         loaded = kb.view(source, src + part.src_offset, reads, tuple(d.src for d in dims))

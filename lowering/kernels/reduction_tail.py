@@ -57,7 +57,7 @@ class Tail:
         return not self.steps
 
 
-def stem(kind: str, steps: Sequence[Step]) -> str:
+def stem(kind: str, operators: Sequence[str]) -> str:
     """A kernel's name by its operators; long groups are called by their number of operators."""
-    names = [step.op.removeprefix("ge.") for step in steps]
+    names = [name.removeprefix("ge.") for name in operators]
     return "_".join([kind, *names] if len(names) <= 4 else [kind, f"and_{len(names)}"])

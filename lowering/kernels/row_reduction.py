@@ -15,7 +15,8 @@ from graph_engine.lowering.kernels.vector_tiling import BLOCK, round_up
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
-_COMBINE = {"cadd": "add", "cmax": "max", "cmin": "min"}
+COMBINE = {"cadd": "add", "cmax": "max", "cmin": "min"}
+"""The instruction that combines two elements as the reduction does."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class RowReduction:
     def emit(self, kb: KernelBuilder, mnemonic: str, dst: SSAValue, src: Buf, length: int) -> None:
         """dst[r] = reduction ("cadd", "cmax", "cmin") of src[r, :length], which stays as it is. Starts are aligned:
         a row of n falls into two halves of h elements, h a multiple of a block, and a rest shorter than two blocks."""
-        rows, combine = src.shape[0], _COMBINE[mnemonic]
+        rows, combine = src.shape[0], COMBINE[mnemonic]
         block = BLOCK // src.dtype.bytes
         buf = src
         while length > self.lanes and rows * length >= self.worthwhile:

@@ -127,6 +127,17 @@ STEPS: dict[str, StepSpec] = {
 """Operators that the Vector engine can run on UB values of one shape. `ge.cast` is handled by the type change."""
 
 
+def _immediate(mnemonic: str) -> Emit:
+    def emit(kb: KernelBuilder, dst: SSAValue, src: Sequence[SSAValue], attributes: dict[str, float]) -> None:
+        kb.vec(mnemonic, dst, src[0], imm=attributes["imm"])
+
+    return emit
+
+
+IMMEDIATE_STEPS: dict[str, StepSpec] = {name: StepSpec(_immediate(name)) for name in ("adds", "muls")}
+"""Instructions with a number, of which composite operators are made."""
+
+
 @dataclass
 class Scratch:
     """Temporary UB buffers of one tile shape, handed out by element type and returned when a value dies."""
@@ -172,35 +183,49 @@ def emit_steps(
         return
     for number, step in enumerate(steps):
         final = number == len(steps) - 1
-        operands = [values[i] for i in step.operands]
-        spec = STEPS.get(step.op)
-        compute = DType.F32 if spec is not None and spec.wide else operands[0].dtype
-        sources: list[SSAValue] = []
-        borrowed: list[SSAValue] = []
-        for operand in operands:
-            if operand.dtype is compute:
-                sources.append(operand.view)
-            else:
-                wide = scratch.take(compute)
-                kb.vec("conv", wide, operand.view)
-                sources.append(wide)
-                borrowed.append(wide)
-        attributes = dict(step.attributes)
-        temporaries = [] if spec is None else [scratch.take(compute) for _ in range(spec.temporaries(attributes))]
-        for i in dict.fromkeys(step.operands):
-            if last_use[i] == number and values[i].reusable:
-                scratch.give(values[i].dtype, values[i].view)
-        target = out if final else scratch.take(step.dtype)
-        if spec is None:  # ge.cast: the type change is the whole step
-            kb.vec("conv", target, sources[0])
-        elif compute is step.dtype:
-            spec.emit(kb, target, [*sources, *temporaries], attributes)
+
+        def target(number: int = number, step: Step = step, final: bool = final) -> SSAValue:
+            for i in dict.fromkeys(step.operands):
+                if last_use[i] == number and values[i].reusable:
+                    scratch.give(values[i].dtype, values[i].view)
+            return out if final else scratch.take(step.dtype)
+
+        view = emit_step(kb, step, [values[i] for i in step.operands], target, scratch)
+        values.append(Value(view, step.dtype, reusable=True))
+
+
+def emit_step(
+    kb: KernelBuilder, step: Step, operands: Sequence[Value], target: Callable[[], SSAValue], scratch: Scratch
+) -> SSAValue:
+    """Emits one step; `target` gives the buffer of the result, asked for when all temporaries are taken.
+
+    It may be the buffer of an operand.
+    """
+    spec = STEPS.get(step.op) or IMMEDIATE_STEPS.get(step.op)
+    compute = DType.F32 if spec is not None and spec.wide else operands[0].dtype
+    sources: list[SSAValue] = []
+    borrowed: list[SSAValue] = []
+    for operand in operands:
+        if operand.dtype is compute:
+            sources.append(operand.view)
         else:
-            work = borrowed[0] if borrowed else scratch.take(compute)
-            spec.emit(kb, work, [*sources, *temporaries], attributes)
-            kb.vec("conv", target, work)
-            if not borrowed:
-                scratch.give(compute, work)
-        for buffer in (*borrowed, *temporaries):
-            scratch.give(compute, buffer)
-        values.append(Value(target, step.dtype, reusable=True))
+            wide = scratch.take(compute)
+            kb.vec("conv", wide, operand.view)
+            sources.append(wide)
+            borrowed.append(wide)
+    attributes = dict(step.attributes)
+    temporaries = [] if spec is None else [scratch.take(compute) for _ in range(spec.temporaries(attributes))]
+    result = target()
+    if spec is None:  # ge.cast: the type change is the whole step
+        kb.vec("conv", result, sources[0])
+    elif compute is step.dtype:
+        spec.emit(kb, result, [*sources, *temporaries], attributes)
+    else:
+        work = borrowed[0] if borrowed else scratch.take(compute)
+        spec.emit(kb, work, [*sources, *temporaries], attributes)
+        kb.vec("conv", result, work)
+        if not borrowed:
+            scratch.give(compute, work)
+    for buffer in (*borrowed, *temporaries):
+        scratch.give(compute, buffer)
+    return result

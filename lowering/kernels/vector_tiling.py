@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import gcd
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.lowering.kernels.builder import KernelBuilder
@@ -99,6 +100,25 @@ class CoreSplit:
         if tail:
             with kb.blocks(first_block + full, first_block + full + 1):
                 yield Expr(full * self.step), tail
+
+
+def deal_axis(sizes: Sequence[int], strides: Sequence[int], width: int, cores: int, soc: Soc) -> tuple[int, CoreSplit]:
+    """The axis that the cores share: the one with the smallest largest share, the outermost of equal ones.
+
+    `strides` are those of the result, in elements of `width` bytes. A core writes whole blocks of memory, so that no
+    two of them meet in one. Shares that begin at multiples of `BURST` are worth a little imbalance.
+    """
+    best: tuple[float, int, CoreSplit] | None = None
+    for axis, size in enumerate(sizes):
+        if axis and any(strides[a] * width % BLOCK for a in range(axis)):
+            break
+        for align, rate in ((BURST, 1.0), (BLOCK, soc.ddr.unaligned_factor)):
+            split = CoreSplit.of(size, align // gcd(align, strides[axis] * width), cores)
+            cost = split.step / size / rate
+            if best is None or cost < best[0]:
+                best = cost, axis, split
+    assert best is not None
+    return best[1], best[2]
 
 
 @cache

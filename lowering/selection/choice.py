@@ -80,13 +80,14 @@ def require_encoding(ty: Tensor, kind: type[Encoding]) -> Encoding:
 class Region:
     """An operator or the region of a `ge.fused`, as anchor and elementwise steps.
 
-    `outer` maps a value inside to the value outside; `results` are those of the operator.
+    `outer` maps a value inside to the value outside; `operators` are anchor and steps in order.
     """
 
     anchor: Operation
     rest: list[Operation]
     outer: dict[SSAValue, SSAValue]
     yielded: list[SSAValue] = field(default_factory=list[SSAValue])
+    operators: list[Operation] = field(default_factory=list[Operation])
 
     def outside(self, value: SSAValue) -> SSAValue | None:
         """The value outside that an operand stands for; None if it is computed inside."""
@@ -96,7 +97,7 @@ class Region:
 def region_of(op: Operation) -> Region:
     """`op` itself as its own anchor, or what a `ge.fused` holds."""
     if not isinstance(op, FusedOp):
-        return Region(op, [], {v: v for v in op.operands}, list(op.results))
+        return Region(op, [], {v: v for v in op.operands}, list(op.results), [op])
     block = op.region.block
     outer: dict[SSAValue, SSAValue] = dict(zip(block.args, op.inputs, strict=True))
     inner = [o for o in block.ops if not isinstance(o, YieldOp)]
@@ -106,7 +107,7 @@ def region_of(op: Operation) -> Region:
     if not anchors:
         raise NoKernel(f"the fused region has no {op.anchor.data}")
     anchor = anchors[0]
-    return Region(anchor, [o for o in inner if o is not anchor], outer, list(last.operands))
+    return Region(anchor, [o for o in inner if o is not anchor], outer, list(last.operands), inner)
 
 
 def elementwise_step(op: Operation, number_of: dict[SSAValue, int]) -> Step:
@@ -126,6 +127,19 @@ def _step_attributes(op: GeOp) -> dict[str, float]:
     if isinstance(op, GeluOp):
         return {"tanh": float(op.approximate.data == "tanh")}
     return {name: float(value) for name, value in op.attribute_values().items()}
+
+
+def require_float(value: SSAValue) -> DType:
+    """The element type. Raises NoKernel for one other than fp16 and fp32."""
+    dtype = dtype_of_tensor(tensor(value))
+    if dtype not in (DType.F16, DType.F32):
+        raise NoKernel(f"vector kernels compute in fp16 and fp32, not in {dtype.mlir}")
+    return dtype
+
+
+def operator_type(name: str) -> str:
+    """The profile's name of a single operator: "ge.leaky_relu" is LeakyRelu."""
+    return "".join(part.capitalize() for part in name.removeprefix("ge.").split("_"))
 
 
 def stored_shape(value: SSAValue) -> tuple[int, ...]:

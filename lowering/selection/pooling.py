@@ -58,7 +58,7 @@ def select_pooling(region: Region, tail: Tail) -> Choice:
     shape = PoolShape(n * c1, rows, columns, lanes, mean, tail)
     return Choice(
         ("pool", shape),
-        stem(op.name.removeprefix("ge."), tail.steps),
+        stem(op.name.removeprefix("ge."), [step.op for step in tail.steps]),
         _TYPES[op.name],
         lambda name, soc: build_pool(name, shape, soc),
         inputs,  # pyright: ignore[reportArgumentType]

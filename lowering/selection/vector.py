@@ -1,4 +1,4 @@
-"""Vector kernels: elementwise groups, softmax, local response normalization, pooling; each alone or as the anchor of a `ge.fused`."""
+"""Vector kernels: elementwise groups, reductions, local response normalization, pooling; alone or as the anchor of a `ge.fused`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type
-from graph_engine.dialects.ge.normalization import LrnOp, SoftmaxOp
+from graph_engine.dialects.ge.normalization import LrnOp
 from graph_engine.dialects.layout import is_plain
 from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
 from graph_engine.lowering.kernels.lrn import LrnShape, build_lrn
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.reduction_tail import Tail, stem
-from graph_engine.lowering.kernels.softmax import SoftmaxShape, build_softmax
 from graph_engine.lowering.kernels.vector_steps import STEPS, Step
 from graph_engine.lowering.selection.broadcast import strides_over
 from graph_engine.lowering.selection.choice import (
@@ -22,16 +21,18 @@ from graph_engine.lowering.selection.choice import (
     Region,
     dtype_of_tensor,
     elementwise_step,
+    operator_type,
     region_of,
+    require_float,
     require_static,
     stored_shape,
     tensor,
 )
 from graph_engine.lowering.selection.pooling import POOLING_OPERATORS, select_pooling
-from graph_engine.target_ascend.isa.model import DType
+from graph_engine.lowering.selection.reduction import REDUCTION_OPERATORS, select_reduction
 
 ELEMENTWISE_OPERATORS: tuple[str, ...] = (*STEPS, "ge.cast")
-VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, "ge.softmax", "ge.lrn", *POOLING_OPERATORS)
+VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, *REDUCTION_OPERATORS, "ge.lrn", *POOLING_OPERATORS)
 """Operators (or anchors of `ge.fused`) that `select_vector` serves."""
 
 
@@ -45,26 +46,13 @@ def select_vector(op: Operation) -> Choice:
     anchor = op.anchor.data if isinstance(op, FusedOp) else op.name
     if anchor in ELEMENTWISE_OPERATORS:
         return _elementwise(op)
+    if anchor in REDUCTION_OPERATORS:
+        return select_reduction(op)
     region = region_of(op)
     tail = tail_of(region)
-    if isinstance(region.anchor, SoftmaxOp):
-        return _softmax(region, region.anchor, tail)
     if isinstance(region.anchor, LrnOp):
         return _lrn(region, region.anchor, tail)
     return select_pooling(region, tail)
-
-
-def require_float(value: SSAValue) -> DType:
-    """The element type. Raises NoKernel for one other than fp16 and fp32."""
-    dtype = dtype_of_tensor(tensor(value))
-    if dtype not in (DType.F16, DType.F32):
-        raise NoKernel(f"vector kernels compute in fp16 and fp32, not in {dtype.mlir}")
-    return dtype
-
-
-def operator_type(name: str) -> str:
-    """The profile's name of a single operator: "ge.leaky_relu" is LeakyRelu."""
-    return "".join(part.capitalize() for part in name.removeprefix("ge.").split("_"))
 
 
 def _elementwise(op: Operation) -> Choice:
@@ -92,7 +80,7 @@ def _elementwise(op: Operation) -> Choice:
     names = [step.op for step in steps]
     return Choice(
         ("elementwise", group),
-        names[0].removeprefix("ge.") if len(names) == 1 else stem("elementwise", steps),
+        names[0].removeprefix("ge.") if len(names) == 1 else stem("elementwise", names),
         operator_type(names[0]) if len(names) == 1 else "Elementwise",
         lambda name, soc: build_elementwise(name, group, soc),
         [outer[v] for v in used],
@@ -124,24 +112,6 @@ def operand_of(region: Region, value: SSAValue) -> SSAValue:
     return outside
 
 
-def _softmax(region: Region, op: SoftmaxOp, tail: Tail) -> Choice:
-    shape = shape_of_type(tensor(op.x))
-    axis = op.axis.value.data % max(1, len(shape))
-    if not all(is_plain(v.type) for v in (op.x, *region.yielded)):
-        raise NoKernel("softmax takes rows of a plain tensor")
-    if prod(shape[axis + 1 :]) != 1:
-        raise NoKernel(f"softmax over axis {axis} of {len(shape)}, whose elements are not neighbours")
-    softmax = SoftmaxShape(prod(shape[:axis]), prod(shape[axis:]), tail)
-    return Choice(
-        ("softmax", softmax),
-        stem("softmax", tail.steps),
-        "SoftmaxV2",
-        lambda name, soc: build_softmax(name, softmax, soc),
-        [operand_of(region, op.x)],
-        (0,) if tail.out_dtype is tail.dtype else (),
-    )
-
-
 def _lrn(region: Region, op: LrnOp, tail: Tail) -> Choice:
     if not all(is_plain(v.type) for v in (op.x, *region.yielded)):
         raise NoKernel("local response normalization takes a plain tensor")
@@ -149,7 +119,7 @@ def _lrn(region: Region, op: LrnOp, tail: Tail) -> Choice:
     lrn = LrnShape(batch, channels, prod(positions), tail=tail, **op.attribute_values())
     return Choice(
         ("lrn", lrn),
-        stem("lrn", tail.steps),
+        stem("lrn", [step.op for step in tail.steps]),
         "LRN",
         lambda name, soc: build_lrn(name, lrn, soc),
         [operand_of(region, op.x)],

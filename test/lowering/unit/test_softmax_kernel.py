@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.checked_operators import assert_close, fused, instructions, kernel_of, run_operator, value
+from harness.checked_operators import assert_close, encode, fused, instructions, kernel_of, run_operator, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,24 +83,25 @@ def test_few_instructions() -> None:
     assert instructions(kernel) <= 8 * 200
 
 
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (lambda: SoftmaxOp(value((4, 5, 6)), axis=1), "not neighbours"),
-        (lambda: SoftmaxOp(value((1, 16, 4, 4), "f16", nc1hwc0()), axis=3), "plain tensor"),
-        (lambda: SoftmaxOp(value((-1, 10))), "not known"),
-        (
-            lambda: fused(
-                [value((4, 5))] * 2, lambda x, y: [t := SoftmaxOp(x), MulOp(t, y)], "ge.softmax"
-            ), "operand of its own",
-        ),
-    ],
-)  # fmt: skip
-def test_refused_with_a_reason(make: Any, reason: str) -> None:
-    with pytest.raises(NoKernel, match=reason):
-        select(make())
+@pytest.mark.parametrize(("shape", "axis"), [((4, 5, 6), 1), ((3, 7, 33), 0), ((2, 19, 8, 8), 1)], ids=str)
+def test_axis_in_front_of_others(shape: tuple[int, ...], axis: int) -> None:
+    x = random(shape)
+    assert_close(run_operator(SoftmaxOp(value(shape), axis=axis), [x]), softmax(x, axis))
 
 
-def test_row_that_does_not_fit_the_chip() -> None:
-    with pytest.raises(NoKernel, match="does not fit the unified buffer"):
-        kernel_of(SoftmaxOp(value((2, 40000))))
+def test_width_of_feature_maps() -> None:
+    x = random((1, 16, 4, 5))
+    op = encode(SoftmaxOp(value(x.shape, "f16", nc1hwc0()), axis=3), nc1hwc0())
+    assert_close(run_operator(op, [x]), softmax(x, 3))
+
+
+def test_operand_of_a_step() -> None:
+    x, y = random((4, 5)), random((4, 5))
+    op = fused([value((4, 5))] * 2, lambda x, y: [t := SoftmaxOp(x), MulOp(t.result, y)], "ge.softmax")
+    expected = softmax(x).astype(np.float16).astype(float) * y.astype(float)
+    assert_close(run_operator(op, [x, y]), expected, 1, np.abs(y) * 2.0**-11)
+
+
+def test_unknown_rows() -> None:
+    with pytest.raises(NoKernel, match="not known"):
+        select(SoftmaxOp(value((-1, 10))))

@@ -1,0 +1,78 @@
+"""Movements inside NC1HWC0 on the checked chip against numpy: channels at any offset, lanes that change places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from harness.checked_operators import Array, run_stored, typed, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.ir import Operation
+
+from graph_engine.dialects.ge.sampling import ResizeOp
+from graph_engine.dialects.ge.shape import ConcatOp, SliceOp
+from graph_engine.dialects.layout import nc1hwc0, unpack
+from graph_engine.lowering.selection.choice import tensor
+
+BLOCKS = nc1hwc0()
+
+
+def numbers(shape: Sequence[int]) -> Array:
+    return np.random.default_rng(3).integers(-500, 500, shape).astype(np.float16)
+
+
+def check(op: Operation, inputs: list[Array], right: Array) -> None:
+    """The numbers, zeros in the padding lanes, and no two cores in one granule."""
+    stored = run_stored(op, inputs)
+    np.testing.assert_array_equal(unpack(stored, tensor(op.results[0])), right)
+    assert np.abs(stored.astype(float)).sum() == np.abs(right.astype(float)).sum(), "padding lanes must be zero"
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    st.sampled_from([(1, 1, 1), (1, 1, 5), (2, 7, 3), (1, 30, 40)]),
+)
+def test_concat_of_any_channels(channels: list[int], place: tuple[int, int, int]) -> None:
+    batch, *pixels = place
+    parts = [numbers((batch, c, *pixels)) for c in channels]
+    op = ConcatOp(
+        [value(p.shape, encoding=BLOCKS) for p in parts],
+        axis=1,
+        result_type=typed((batch, sum(channels), *pixels), encoding=BLOCKS),
+    )
+    check(op, parts, np.concatenate(parts, 1))
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.integers(0, 40), st.integers(1, 40), st.integers(0, 20), st.sampled_from([(1, 1, 1), (2, 5, 4), (1, 20, 33)]))
+def test_slice_of_any_channels(start: int, count: int, behind: int, place: tuple[int, int, int]) -> None:
+    batch, *pixels = place
+    x = numbers((batch, start + count + behind, *pixels))
+    op = SliceOp(value(x.shape, encoding=BLOCKS), starts=[start], ends=[start + count], axes=[1], steps=[1],
+                 result_type=typed((batch, count, *pixels), encoding=BLOCKS))  # fmt: skip
+    check(op, [x], x[:, start : start + count])
+
+
+def test_slice_of_channels_and_pixels() -> None:
+    x = numbers((2, 40, 9, 10))
+    op = SliceOp(value(x.shape, encoding=BLOCKS), starts=[7, 1, 2], ends=[30, 9, 10], axes=[1, 2, 3], steps=[1, 3, 2],
+                 result_type=typed((2, 23, 3, 4), encoding=BLOCKS))  # fmt: skip
+    check(op, [x], x[:, 7:30, 1:9:3, 2::2])
+
+
+@pytest.mark.parametrize("shape", [(1, 24, 10, 10), (2, 16, 3, 5), (1, 5, 1, 1)])
+@pytest.mark.parametrize("times", [(2, 2), (8, 8), (3, 1)])
+@pytest.mark.parametrize("encoding", [None, nc1hwc0()], ids=["nd", "nc1hwc0"])
+def test_pixels_repeated(shape: tuple[int, ...], times: tuple[int, int], encoding: Any) -> None:
+    if encoding is None and times == (8, 8):
+        return
+    x = numbers(shape)
+    sizes = [shape[2] * times[0], shape[3] * times[1]]
+    result = typed((*shape[:2], *sizes), encoding=encoding)
+    op = ResizeOp(value(shape, encoding=encoding), axes=[2, 3], sizes=sizes,
+                  coordinates="asymmetric", nearest="floor", result_type=result)  # fmt: skip
+    check(op, [x], x.repeat(times[0], 2).repeat(times[1], 3))
