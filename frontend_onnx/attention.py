@@ -113,6 +113,7 @@ class Scores:
     """Intermediate results, each [batch, heads, queries, keys]."""
 
     product: SSAValue
+    capped: SSAValue
     biased: SSAValue
     probabilities: SSAValue
 
@@ -129,11 +130,11 @@ def attend(
     softmax_type: str = "",
 ) -> tuple[SSAValue, Scores]:
     """softmax(softcap(scale * q kT) + bias) v, computed in `softmax_type` from the scores to the probabilities."""
-    scores = _products(node, q, k, scale)
+    scores = product = _products(node, q, k, scale)
     if softcap:
-        capped = node.emit(TanhOp(node.emit(MulOp(scores, number(node, 1 / softcap, scores)))))
-        scores = node.emit(MulOp(capped, number(node, softcap, scores)))
-    product = biased = scores
+        tanh = node.emit(TanhOp(node.emit(MulOp(scores, number(node, 1 / softcap, scores)))))
+        scores = node.emit(MulOp(tanh, number(node, softcap, scores)))
+    capped = biased = scores
     kept: SSAValue | None = None
     shift = None if bias is None else bias.value()
     if bias is not None and shift is not None:
@@ -148,7 +149,7 @@ def attend(
         probabilities = node.emit(CastOp(probabilities, original))
     if kept is not None:
         probabilities = node.emit(MulOp(probabilities, kept))
-    return _weighted(node, probabilities, v), Scores(product, biased, probabilities)
+    return _weighted(node, probabilities, v), Scores(product, capped, biased, probabilities)
 
 
 def _products(node: Node, q: SSAValue, k: SSAValue, scale: float) -> SSAValue:
@@ -211,7 +212,7 @@ def attention(node: Node) -> list[SSAValue | None]:
         softcap=node.float("softcap", 0.0),
         softmax_type=_softmax_type(node),
     )
-    stages = {0: scores.product, 1: scores.product, 2: scores.biased, 3: scores.probabilities}
+    stages = {0: scores.product, 1: scores.capped, 2: scores.biased, 3: scores.probabilities}
     stage = stages.get(node.int("qk_matmul_output_mode", 0))
     return [join_heads(node, y) if packed else y, k, v, stage]
 

@@ -73,7 +73,8 @@ def layer_normalization(node: Node) -> list[SSAValue | None]:
     centred = node.emit(SubOp(wide, mean))
     variance = node.emit(ReduceMeanOp(node.emit(MulOp(centred, centred)), axes=axes))
     deviation = node.emit(SqrtOp(node.emit(AddOp(variance, number(node, epsilon, variance)))))
-    return [y, mean, node.emit(ReciprocalOp(deviation))]
+    statistics = [mean, node.emit(ReciprocalOp(deviation))]
+    return [y, *(value if dtype_of(value) == "f32" else node.emit(CastOp(value, "f32")) for value in statistics)]
 
 
 def rms_normalization(node: Node) -> SSAValue:

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from graph_engine.dialects.ge.elementwise import AddOp, CastOp, DivOp, MulOp
+from graph_engine.dialects.ge.elementwise import AddOp, CastOp, DivOp, MulOp, SubOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.quantization import (
     Conv2dIntegerOp,
@@ -17,7 +17,7 @@ from graph_engine.dialects.ge.quantization import (
     QuantizeOp,
     RequantizeOp,
 )
-from graph_engine.frontend_onnx.convolve import kernel_of
+from graph_engine.frontend_onnx.convolve import convolve, kernel_of
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, shape_of
 from graph_engine.frontend_onnx.windows import (
@@ -119,19 +119,24 @@ def qlinear_matmul(node: Node) -> SSAValue:
 
 
 def integer_convolution(node: Node, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue) -> SSAValue:
-    """A convolution in i32 over one or two axes; a zero point [O] of the weight belongs to its outputs."""
+    """A convolution in i32; a zero point [O] of the weight belongs to its outputs. Over three axes in fp64, which is exact."""
     window = window_of(node, kernel_of(node, shape_of(w), len(spatial_extents(node))))
     strides, pads, dilations = window.strides, window.pads, window.dilations
     row = len(strides) == 1
     if row:
         x, w = with_unit_axis(node, x), with_unit_axis(node, w)
         strides, pads, dilations = (1, *strides), [0, pads[0], 0, pads[1]], (1, *dilations)
-    elif len(strides) != 2:
-        raise Unsupported(f"{len(strides)} spatial axes; one and two are supported")
     outputs = shape_of(w_zero)
     if outputs and outputs != (1,):
-        w_zero = reshape(node, w_zero, (*outputs, 1, 1, 1))
+        w_zero = reshape(node, w_zero, (*outputs, *[1] * (len(shape_of(w)) - 1)))
     group = node.int("group", 1)
+    if len(strides) > 2:
+        x, w = (
+            node.emit(SubOp(node.emit(CastOp(value, "f64")), node.emit(CastOp(zero, "f64"))))
+            for value, zero in ((x, x_zero), (w, w_zero))
+        )
+        y = convolve(node, x, w, strides=strides, pads=pads, dilations=dilations, group=group)
+        return node.emit(CastOp(y, "i32"))
     y = node.emit(Conv2dIntegerOp(x, w, x_zero, w_zero, strides=strides, pads=pads, dilations=dilations, group=group))
     return without_unit_axis(node, y) if row else y
 

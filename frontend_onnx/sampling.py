@@ -34,13 +34,12 @@ def resize(node: Node) -> SSAValue:
     sizes = node.constant_ints(3, "sizes") if target == 3 and not at_run_time else []
     scales = node.constant(target, "scales").reshape(-1).tolist() if target < 3 and not at_run_time else []
     if node.opset < 11:
-        simple: dict[str, Any] = {"coordinates": "asymmetric", "nearest": "floor", "policy": "stretch"}
+        simple: dict[str, Any] = {"coordinates": "asymmetric", "policy": "stretch"}
+        simple["nearest"] = "ceil_if_shrunk" if at_run_time or min(scales) < 1 else "floor"
         if at_run_time:
             return _resized_at_run_time(node, x, axes, target, simple)
         return _resized(node, x, axes, sizes, scales, **simple)
     coordinates = node.string("coordinate_transformation_mode", "half_pixel")
-    if coordinates == "tf_half_pixel_for_nn":
-        raise Unsupported("coordinates tf_half_pixel_for_nn (opset 11 only); use half_pixel")
     roi: list[float] = []
     if coordinates == "tf_crop_and_resize":
         roi = [float(v) for v in node.constant(1, "roi").reshape(-1).tolist()]

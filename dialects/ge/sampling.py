@@ -42,8 +42,10 @@ COORDINATES = (
     "align_corners",
     "asymmetric",
     "tf_crop_and_resize",
+    "tf_half_pixel_for_nn",
 )
-NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "ceil_if_shrunk")
+"""The last: ceil on axes that shrink, floor on others, as onnxruntime takes Resize of opset 10."""
 PADDINGS = ("zeros", "border", "reflection")
 
 

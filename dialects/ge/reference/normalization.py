@@ -34,7 +34,7 @@ def softmax(x: Array, *, axis: int = -1) -> Array:
     """exp(x - max) / sum of exp(x - max) along `axis`."""
     wide = widen(x)
     with np.errstate(invalid="ignore"):  # a row of -inf, all masked, is nan
-        y = np.exp(wide - wide.max(axis=axis, keepdims=True))
+        y = np.exp(wide - wide.max(axis=axis, keepdims=True, initial=-np.inf))  # of no elements there is no maximum
         y /= y.sum(axis=axis, keepdims=True)
     return narrow(y, x.dtype)
 

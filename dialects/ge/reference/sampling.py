@@ -58,6 +58,8 @@ def _coordinates(kind: str, extent: int, size: int, scale: Any, roi: tuple[float
             return start * (extent - 1) + places * (end - start) * (extent - 1) / (length - 1)
         case "pytorch_half_pixel" if length == 1:
             return places * 0
+        case "tf_half_pixel_for_nn":
+            return (places + 0.5) / scale
         case "half_pixel_symmetric":
             return dtype(extent / 2) * (1 - dtype(size) / length) + (places + 0.5) / scale - 0.5
         case _:
@@ -109,7 +111,8 @@ def resize(
         elif size == extent and scale == 1:
             continue
         if mode == "nearest":
-            y = np.take(y, np.clip(_ROUND[nearest](place), 0, extent - 1).astype(np.int64), axis=axis)
+            rule = nearest if nearest != "ceil_if_shrunk" else "ceil" if scale < 1 else "floor"
+            y = np.take(y, np.clip(_ROUND[rule](place), 0, extent - 1).astype(np.int64), axis=axis)
         else:
             taps, weights = _taps(place, filter_, support, min(scale, 1.0) if antialias else 1.0)
             y = _weighted(y, axis, taps, weights, exclude_outside)
