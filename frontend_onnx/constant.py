@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from graph_engine.frontend_onnx.extents import UnknownExtent, elements, has_unknown
 from graph_engine.frontend_onnx.folding import known_shape
 from graph_engine.frontend_onnx.node import Node, Unsupported
-from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader, splat
+from graph_engine.frontend_onnx.tensors import ConstantTensor, splat
 from graph_engine.frontend_onnx.values import Values
 
 if TYPE_CHECKING:
@@ -16,26 +16,29 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
-def constant(node: Node, reader: TensorReader) -> ConstantTensor:
+FLOAT, INT64 = 1, 7
+"""Of TensorProto.DataType."""
+
+
+def constant(node: Node) -> ConstantTensor:
     """Constant in all its forms except strings and sparse tensors."""
     import numpy as np
-    from onnx import numpy_helper
 
     name = node.outputs[0]
     if node.has_attribute("value"):
-        return reader.read(node.tensor("value"), name)
+        return node.tensor("value", name)
     if node.has_attribute("value_float") or node.has_attribute("value_floats"):
         scalar = node.has_attribute("value_float")
-        array = np.array(node.float("value_float") if scalar else node.floats("value_floats"), np.float32)
+        kind, array = FLOAT, np.array(node.float("value_float") if scalar else node.floats("value_floats"), np.float32)
     elif node.has_attribute("value_int") or node.has_attribute("value_ints"):
         scalar = node.has_attribute("value_int")
-        array = np.array(node.int("value_int") if scalar else node.ints("value_ints"), np.int64)
+        kind, array = INT64, np.array(node.int("value_int") if scalar else node.ints("value_ints"), np.int64)
     else:
         raise Unsupported(f"a value given as {', '.join(node.attribute_names()) or 'nothing'}")
-    return reader.read(numpy_helper.from_array(array, name))
+    return ConstantTensor(name, kind, array.shape, lambda: array)
 
 
-def constant_of_shape(node: Node, shape: Array, reader: TensorReader) -> ConstantTensor:
+def constant_of_shape(node: Node, shape: Array) -> ConstantTensor:
     """ConstantOfShape of a known shape: float32 zeros unless a value says otherwise."""
     import numpy as np
 
@@ -43,8 +46,8 @@ def constant_of_shape(node: Node, shape: Array, reader: TensorReader) -> Constan
         raise Unsupported("the shape depends on an unknown extent; give input shapes")
     extents = tuple(int(extent) for extent in shape.reshape(-1).tolist())
     if not node.has_attribute("value"):
-        return splat(node.outputs[0], np.zeros((), np.float32), 1, extents)
-    value = reader.read(node.tensor("value"), node.outputs[0])
+        return splat(node.outputs[0], np.zeros((), np.float32), FLOAT, extents)
+    value = node.tensor("value")
     return splat(node.outputs[0], value.load().reshape(()), value.data_type, extents)
 
 

@@ -58,7 +58,7 @@ from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.extents import has_unknown
 from graph_engine.frontend_onnx.folding import FOLDS
 from graph_engine.frontend_onnx.input_shapes import check_input_shapes
-from graph_engine.frontend_onnx.model_file import ModelFile, read_model
+from graph_engine.frontend_onnx.model_file import read_model
 from graph_engine.frontend_onnx.node import Converter, Node, Reported, Unsupported
 from graph_engine.frontend_onnx.problems import MALFORMED, SHOWN, Problems, fault, listed, qualified
 from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader
@@ -67,7 +67,7 @@ from graph_engine.frontend_onnx.unrolling import unroll
 from graph_engine.frontend_onnx.values import Values
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 CONVERTERS: dict[str, Converter] = {
     **convolution.CONVERTERS,
@@ -114,23 +114,21 @@ def import_onnx(
 
     `input_shapes` replaces declared shapes (-1 = unknown extent). `base` is the folder of external data files, by default
     the model file's. `bindings` fixes model inputs to values: they become constants. `warn` is told of every declared shape
-    that the graph overrules, with the node's name. Raises GraphEngineError with
-    everything that stands in the way: all unsupported operators grouped by type, all missing tensors, a cycle, unusable
-    external data, shapes and values that do not fit.
+    that the graph overrules, with the node's name. Raises GraphEngineError with everything that stands in the way: all
+    unsupported operators grouped by type, all missing tensors, a cycle, unusable external data, shapes and values that
+    do not fit.
     """
     folder = Path(base) if base is not None else None
     if isinstance(model, (str, os.PathLike)):
         path = Path(model)
-        folder = folder or path.parent
-        file = read_model(path)
+        reader = TensorReader(folder or path.parent, path)
+        model = read_model(path)
     else:
-        file = ModelFile(model)
-    model = file.model
+        reader = TensorReader(folder)
     check_declarations(model.graph)
     if model.functions:
         model = _without_functions(model)
-    run = _Import(model.graph, _opset(model), TensorReader(folder), dict(input_shapes or {}), dict(bindings or {}))
-    return run.run(file.weights, warn)
+    return _Import(model.graph, _opset(model), reader, dict(input_shapes or {}), dict(bindings or {})).run(warn)
 
 
 def _without_functions(model: ModelProto) -> ModelProto:
@@ -174,12 +172,12 @@ class _Import:
         self.poisoned: set[str] = set()
         """Outputs of nodes that could not be converted: their users are not looked at."""
 
-    def run(self, weights: Mapping[str, memoryview], warn: Callable[[str], None] | None) -> ModuleOp:
+    def run(self, warn: Callable[[str], None] | None) -> ModuleOp:
         graph = self.graph
         if graph.sparse_initializer:
             names = ", ".join(f"'{s.values.name}'" for s in graph.sparse_initializer)
             raise GraphEngineError(f"sparse initialisers are not supported: {names}")
-        constants = self.reader.read_all(graph.initializer, weights) | bound_inputs(self.bindings, graph.input)
+        constants = self.constants(graph) | bound_inputs(self.bindings, graph.input)
         candidates = [value for value in graph.input if value.name not in constants]
         inputs = self._usable(candidates)
         outputs = [value.name for value in graph.output]
@@ -226,6 +224,10 @@ class _Import:
         names = node_names(graph.node)
         outputs = [value.name for value in graph.output]
         return [(graph.node[i], names[i]) for i in order_nodes(graph.node, names, available, outputs)]
+
+    def tensor(self, proto: TensorProto, name: str) -> ConstantTensor:
+        """A tensor of an attribute, called `name`."""
+        return self.reader.read(proto, name)
 
     def constants(self, graph: GraphProto) -> dict[str, ConstantTensor]:
         """The initialisers of the graph or of a body."""
@@ -328,12 +330,12 @@ class _Import:
         if node.op_type in ("Shape", "Size"):
             values.bind_folded(node.outputs[0], constant.shape_value(node, values), lambda: _first(node))
         elif node.op_type == "Constant":
-            values.bind_constant(constant.constant(node, self.reader), node.location)
+            values.bind_constant(constant.constant(node), node.location)
         elif node.op_type == "ConstantOfShape":
             shape_of_it = node.known(0)
             if shape_of_it is None or has_unknown(shape_of_it):
                 return False
-            values.bind_constant(constant.constant_of_shape(node, shape_of_it, self.reader), node.location)
+            values.bind_constant(constant.constant_of_shape(node, shape_of_it), node.location)
         elif node.op_type in FOLDS and values.foldable([name for name in node.inputs if name]):
             arrays = [node.known(index) for index in range(len(node.inputs))]
             try:

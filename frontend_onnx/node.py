@@ -34,7 +34,11 @@ class Unsupported(Exception):
 
 
 class Bodies(Protocol):
-    """Converts the graphs in attributes of control flow."""
+    """Reads the tensors and converts the graphs in attributes."""
+
+    def tensor(self, proto: TensorProto, name: str) -> ConstantTensor:
+        """A tensor, called `name`."""
+        ...
 
     def constants(self, graph: GraphProto) -> dict[str, ConstantTensor]:
         """The initialisers of a body."""
@@ -158,10 +162,11 @@ class Node:
         found = self._attributes.get(name)
         return found.s.decode() if found is not None else self._default(name, default)
 
-    def tensor(self, name: str) -> TensorProto:
-        """A tensor attribute."""
+    def tensor(self, name: str, called: str = "") -> ConstantTensor:
+        """A tensor attribute, as a tensor called `called`."""
         found = self._attributes.get(name)
-        return found.t if found is not None else self._default(name, None)
+        proto = found.t if found is not None else self._default(name, None)
+        return self.bodies.tensor(proto, called or f"{self.name}.{name}")
 
     def graph(self, name: str) -> GraphProto:
         """A graph attribute."""

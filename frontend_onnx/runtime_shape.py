@@ -36,11 +36,8 @@ def size(node: Node) -> SSAValue:
 def constant_of_shape(node: Node) -> SSAValue:
     """ConstantOfShape of a shape that is computed at run time: `ge.fill`."""
     import numpy as np
-    from onnx import numpy_helper
 
-    value = np.zeros(1, np.float32)
-    if node.has_attribute("value"):
-        value = numpy_helper.to_array(node.tensor("value"))
+    value = node.tensor("value").load() if node.has_attribute("value") else np.zeros(1, np.float32)
     fill = node.keep_constant(value.reshape(1))
     target = vector_operand(node, 0)
     return _emit(node, ge.FillOp, (target, fill), fill, _extents(node, 0, target))

@@ -1,19 +1,20 @@
 """Constant tensors of a model, held by reference until somebody needs their values.
 
-A tensor lies in the ModelProto, in the mapped model file, in an external data file (mapped as well; place and size are
+A tensor lies in the ModelProto, in the model file or in an external data file (both memory-mapped; place and size are
 checked before use), or is one value repeated (ConstantOfShape).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.frontend_onnx.model_file import HERE
 from graph_engine.frontend_onnx.problems import listed
 
 if TYPE_CHECKING:
@@ -47,34 +48,31 @@ def splat(name: str, value: np.ndarray[Any, Any], data_type: int, shape: tuple[i
 
 
 class TensorReader:
-    """Makes `ConstantTensor`s of TensorProtos; external files are looked for beside the model, in `base`."""
+    """Makes `ConstantTensor`s of TensorProtos; external files are looked for beside the model, in `base`.
 
-    def __init__(self, base: Path | None) -> None:
+    `model_file` is where the tensors lie that `read_model` left there.
+    """
+
+    def __init__(self, base: Path | None, model_file: Path | None = None) -> None:
         self._base = base
+        self._model_file = model_file
         self._files: dict[Path, np.ndarray[Any, Any]] = {}
 
-    def read(self, proto: TensorProto, name: str = "", stored: memoryview | None = None) -> ConstantTensor:
-        """The tensor; `stored` is its data if the proto lacks it. Raises GraphEngineError if data and shape differ."""
+    def read(self, proto: TensorProto, name: str = "") -> ConstantTensor:
+        """The tensor. Raises GraphEngineError if its data cannot be there or does not fit its shape."""
         name = name or proto.name
         if any(extent < 0 for extent in proto.dims):
             raise GraphEngineError(f"tensor '{name}' has shape {list(proto.dims)}: extents are 0 or more")
-        if stored is not None:
-            load = _stored(proto, name, stored)
-        elif proto.data_location == EXTERNAL:
-            load = self._external(proto, name)
-        else:
-            load = _inline(proto, name)
+        load = self._external(proto, name) if proto.data_location == EXTERNAL else _inline(proto, name)
         return ConstantTensor(name, proto.data_type, tuple(proto.dims), load)
 
-    def read_all(
-        self, protos: Iterable[TensorProto], stored: Mapping[str, memoryview] | None = None
-    ) -> dict[str, ConstantTensor]:
+    def read_all(self, protos: Iterable[TensorProto]) -> dict[str, ConstantTensor]:
         """All tensors by name; every unusable one is reported in one error."""
         found: dict[str, ConstantTensor] = {}
         problems: list[str] = []
         for proto in protos:
             try:
-                found[proto.name] = self.read(proto, stored=(stored or {}).get(proto.name))
+                found[proto.name] = self.read(proto)
             except GraphEngineError as error:
                 problems.append(str(error))
         if problems:
@@ -98,6 +96,8 @@ class TensorReader:
             offset, length = int(entries.get("offset") or 0), int(entries.get("length") or size)
         except ValueError:
             raise GraphEngineError(f"tensor '{name}': offset or length of its external data is no number") from None
+        if location == HERE:
+            _check_size(name, shape, size, length)
         if length != size or offset < 0:
             raise GraphEngineError(
                 f"tensor '{name}': {length} bytes at offset {offset} of '{location}' for {size} bytes of values; "
@@ -119,6 +119,8 @@ class TensorReader:
 
     def _resolve(self, location: str, name: str) -> Path:
         """The external file; a place outside the model's folder is refused, as onnx does."""
+        if location == HERE and self._model_file is not None:
+            return self._model_file
         if self._base is None:
             raise GraphEngineError(f"tensor '{name}' lies in '{location}', but the model's folder is not known")
         base = os.path.realpath(self._base)
@@ -128,16 +130,6 @@ class TensorReader:
         if not os.path.isfile(path):
             raise GraphEngineError(f"tensor '{name}': file '{location}' is missing beside the model")
         return Path(path)
-
-
-def _stored(proto: TensorProto, name: str, data: memoryview) -> Callable[[], np.ndarray[Any, Any]]:
-    """A tensor whose values lie in `data`, which is not copied."""
-    import numpy as np
-    from onnx.helper import tensor_dtype_to_np_dtype
-
-    dtype, shape = tensor_dtype_to_np_dtype(proto.data_type), tuple(proto.dims)
-    _check_size(name, shape, prod(shape) * dtype.itemsize, len(data))
-    return lambda: np.frombuffer(data, dtype).reshape(shape)
 
 
 def _inline(proto: TensorProto, name: str) -> Callable[[], np.ndarray[Any, Any]]:

@@ -1,7 +1,7 @@
 """Malformed model files through ge-translate: one message that names the place and the cure, exit 1, no output file."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from models.small import SMALL, GraphBuilder, single_node
 from onnx import AttributeProto, ModelProto, TensorProto, helper
 
+from graph_engine.dialects.ge.weights import WeightAttr, materialize
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.frontend_onnx.model_file import LARGE, read_model
@@ -240,11 +241,50 @@ def test_attributes_of_a_strange_type_end_in_no_traceback(kind: int, tmp_path: P
         assert str(error)
 
 
-def test_a_large_weight_is_a_window_into_the_file(tmp_path: Path) -> None:
+def as_constant(model: ModelProto) -> ModelProto:
+    """The model with its weight in a Constant node."""
+    (weight,) = model.graph.initializer
+    model.graph.node.insert(0, helper.make_node("Constant", [], [weight.name], value=weight))
+    del model.graph.initializer[:]
+    return model
+
+
+def in_a_body(model: ModelProto) -> ModelProto:
+    """The model within a branch of an If."""
+    body = helper.make_graph(list(model.graph.node), "b", [], list(model.graph.output), list(model.graph.initializer))
+    node = helper.make_node("If", ["c"], ["r"], then_branch=body, else_branch=body)
+    inputs = [*model.graph.input, helper.make_tensor_value_info("c", TensorProto.BOOL, [])]
+    outer = helper.make_graph([node], "g", inputs, [onnx.ValueInfoProto(name="r")])
+    return helper.make_model(outer, opset_imports=model.opset_import, ir_version=8)
+
+
+@pytest.mark.parametrize("place", [lambda m: m, as_constant, in_a_body])
+def test_a_large_weight_stays_in_the_file(place: Callable[[ModelProto], ModelProto], tmp_path: Path) -> None:
     values = np.arange(LARGE, dtype=np.float32)
-    path = saved(tmp_path, single_node("Add", {"x": (1,), "w": values}))
-    file = read_model(path)
-    (name,) = file.weights
-    assert file.model.graph.initializer[0].name == name and not file.model.graph.initializer[0].raw_data
-    np.testing.assert_array_equal(np.frombuffer(file.weights[name], np.float32), values)
-    assert str(import_onnx(path)) == str(import_onnx(onnx.load(str(path))))
+    path = saved(tmp_path, place(single_node("Add", {"x": (1,), "w": values})))
+    assert read_model(path).ByteSize() < 1000
+    module = import_onnx(path)
+    assert str(module) == str(import_onnx(onnx.load(str(path))))
+    weights = [op.properties["value"] for op in module.walk() if op.name == "ge.constant"]
+    assert all(isinstance(weight, WeightAttr) for weight in weights) and weights
+    for weight in weights:
+        array = materialize(weight)
+        np.testing.assert_array_equal(array, values)
+        assert not array.flags.owndata and not array.flags.writeable
+
+
+def test_external_data_of_constant_nodes_is_found(tmp_path: Path) -> None:
+    """Also where the node becomes an operator of its own."""
+    b = GraphBuilder()
+    value = helper.make_tensor("v", TensorProto.FLOAT, [1], [2.5])
+    model = b.model(b.node("ConstantOfShape", [b.input("s", (2,), TensorProto.INT64)], "y", value=value))
+    expected = str(import_onnx(saved(tmp_path, model)))
+    tensor = model.graph.node[0].attribute[0].t
+    tensor.ClearField("float_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="w.bin")
+    (tmp_path / "w.bin").write_bytes(np.float32(2.5).tobytes())
+    assert str(import_onnx(saved(tmp_path, model))) == expected
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(GraphEngineError, match="file 'w.bin' is missing beside the model"):
+        import_onnx(tmp_path / "m.onnx")
