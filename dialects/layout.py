@@ -66,8 +66,13 @@ class Encoding(ParametrizedAttribute):
 
     def promises(self, pad: Pad) -> bool:
         """Whether padding lanes are known to hold `pad`."""
+        return list(Pad).index(self.pad_lanes) <= list(Pad).index(pad)
+
+    @property
+    def pad_lanes(self) -> Pad:
+        """What padding lanes hold; zeros where the format has none."""
         own: Any = dict(self._named()).get("pad")
-        return own is None or list(Pad).index(own.data) <= list(Pad).index(pad)
+        return Pad.zero if own is None else own.data
 
     def with_pad(self, pad: str) -> Encoding:
         """This encoding with another padding promise; itself where the format has no padding."""

@@ -25,7 +25,9 @@ from graph_engine.dialects.ge.elementwise import CastOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.shape import ConcatOp
+from graph_engine.dialects.ge.sampling import ResizeOp
+from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp
+from graph_engine.dialects.ge.upsampling import repetitions
 from graph_engine.dialects.layout import (
     NC1HWC0,
     Encoding,
@@ -163,11 +165,10 @@ class FormatRules:
                 x = _keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
                 w = _keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
                 return Formats((x, w, None)[: len(given)], nc1hwc0(c0))
-            case ConcatOp():
-                if op.axis.value.data % 4 == 1 and any(shape_of(x)[1] % c0 for x in op.xs):
-                    return None
+            case ConcatOp() | SliceOp() | PadOp() | ResizeOp():
                 operands = tuple(_keep(format, nc1hwc0(c0)) for format in given)
-                return Formats(operands, nc1hwc0(c0, "zero" if full or _all_zero(operands) else "undef"))
+                pad = _moved_padding(op, operands, c0)
+                return None if pad is None else Formats(operands, nc1hwc0(c0, "zero" if full else str(pad)))
             case GeOp() if op.has(Trait.POOL) or rides_along(op):
                 operands = self._elementwise_feature_maps(op, given)
                 if operands is None:
@@ -263,6 +264,42 @@ def _keep(given: Format, wanted: Encoding, *, strict: bool = False) -> Encoding:
 def rides_along(op: GeOp | type[GeOp]) -> bool:
     """Whether an elementwise operator takes any format: the Vector unit computes it, and it is no change of type."""
     return op.has(Trait.ELEMENTWISE) and not op.has(Trait.HOST) and op.name != CastOp.name
+
+
+def _moved_padding(op: GeOp, operands: Sequence[Encoding], c0: int) -> Pad | None:
+    """What a movement of feature maps leaves in the padding lanes; None for one that has no NC1HWC0 kernel.
+
+    Lanes that stay in their places are copied with the padding; channels that change lanes get zeros behind them.
+    """
+    if any(DYNAMIC in shape_of(value) or 0 in shape_of(value) for value in (*op.operands, *op.results)):
+        return None
+    copied = max((format.pad_lanes for format in operands), key=list(Pad).index)
+    match op:
+        case ConcatOp() if op.axis.value.data % 4 == 1:
+            last = shape_of(op.result)[1] - shape_of(op.xs[-1])[1]
+            return operands[-1].pad_lanes if last % c0 == 0 else Pad.zero
+        case ConcatOp():
+            return copied
+        case SliceOp():
+            pad = copied
+            for axis, begin, end, step in zip(*map(op.ints, ("axes", "starts", "ends", "steps")), strict=True):
+                channels = shape_of(op.x)[1]
+                taken = range(*slice(begin, end, step).indices(channels))
+                if step < 1 or (axis % 4 == 1 and step != 1):
+                    return None
+                if axis % 4 == 1 and (taken.start % c0 or taken.stop != channels):
+                    pad = Pad.zero
+            return pad
+        case PadOp():
+            pads, value = op.ints("pads"), op.value.value.data
+            if pads[1] or pads[5] or min(pads) < 0:
+                return None
+            return copied if value == 0 else Pad.undef
+        case ResizeOp():
+            times = repetitions(op)
+            return copied if times is not None and times[:2] == (1, 1) else None
+        case _:
+            return None
 
 
 FINITE_AT_ZERO = frozenset(

@@ -34,3 +34,33 @@ def test_gates_keep_the_padding_zero() -> None:
     gate = b.node("HardSigmoid", [b.conv(gate, 6, 24, 1)])
     y = b.conv(b.node("Mul", [x, gate]), 24, 8)
     assert tasks(b.model(y))["TransData"] == 2
+
+
+def cut(b: GraphBuilder, x: str, axis: int, start: int, end: int) -> str:
+    """x[start:end] along an axis."""
+    numbers = [b.constant(f"{x}_{axis}_{start}_{i}", np.array([n], np.int64)) for i, n in enumerate((start, end, axis))]
+    return b.node("Slice", [x, *numbers])
+
+
+def test_channels_at_any_offset() -> None:
+    """Splits and concats of 10 and 14 channels, as in Res2Net and GhostNet: parts, sums and the whole."""
+    b = GraphBuilder(4)
+    x = b.conv(b.input("x", (2, 3, 9, 8)), 3, 24)
+    left = b.node("Relu", [b.conv(cut(b, x, 1, 0, 10), 10, 10)])
+    right = b.node("Sigmoid", [cut(b, x, 1, 10, 24)])
+    joined = b.node("Concat", [left, right, left], axis=1)
+    counts = tasks(b.model(b.conv(joined, 34, 16)))
+    assert counts["TransData"] == 2
+    assert not any(kind.startswith("AI CPU") for kind in counts)
+
+
+def test_borders_of_pixels() -> None:
+    """A border of ones, a crop and a concat of rows stay where the feature map is; the ones spoil the padding."""
+    b = GraphBuilder(5)
+    x = b.conv(b.input("x", (1, 3, 9, 8)), 3, 20)
+    pads = b.constant("pads", np.array([0, 0, 1, 0, 0, 0, 0, 2], np.int64))
+    padded = b.node("Pad", [x, pads, b.constant("one", np.float32(1.0))])
+    part = cut(b, cut(b, padded, 2, 1, 9), 3, 2, 10)
+    counts = tasks(b.model(b.conv(b.node("Concat", [part, b.node("Relu", [part])], axis=2), 20, 8)))
+    assert counts["TransData"] == 3
+    assert not any(kind.startswith("AI CPU") for kind in counts)
