@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from graph_engine.dialects.ascend.task import BufferOp, ProgramOp
+from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.layout import storage_bytes
 from graph_engine.lowering.plan_buffers import root_of
 from graph_engine.target_ascend.soc.soc import load_soc
@@ -40,12 +41,12 @@ def assign_addresses(module: ModuleOp, alignment: int) -> None:
                 if key not in placed:
                     placed[key] = next_free
                     next_free += -(-storage_bytes(ty) // alignment) * alignment
-                buffer.offset = IntegerAttr(placed[key], 64)
+                buffer.offset = int_attr(placed[key])
             elif buffer.segment.data == "workspace":
                 if buffer.offset is None:
                     raise OperatorError(buffer, "a workspace buffer has no offset; run plan-buffers first")
             else:
-                buffer.offset = IntegerAttr(0, 64)
+                buffer.offset = int_attr(0)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from graph_engine.dialects import layout
@@ -26,6 +26,7 @@ from graph_engine.dialects.ascend.task import (
     RecordOp,
     StreamOp,
     WaitOp,
+    task_info,
 )
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import element_type, tensor_type
@@ -181,12 +182,21 @@ class _Entry:
             case AicpuCall():
                 attributes = json.dumps(task.attributes, sort_keys=True)
                 ins, outs = self.values(task.inputs), self.values(task.outputs)
-                op = AicpuOp(task.name, task.op, attributes, ins, outs, _info(task))
+                op = AicpuOp(
+                    task.name, task.op, attributes, ins, outs, task_info(task.type, task.macs, task.layout_bytes)
+                )
             case Launch():
                 if tuple(t.location for t in (*task.inputs, *task.outputs)) != task.args:
                     raise GraphEngineError(f"task '{task.name}': its arguments are not its inputs and outputs in order")
                 ins, outs = self.values(task.inputs), self.values(task.outputs)
-                op = LaunchOp(task.name, task.kernel, ins, outs, task.block_dim, _info(task))
+                op = LaunchOp(
+                    task.name,
+                    task.kernel,
+                    ins,
+                    outs,
+                    task.block_dim,
+                    task_info(task.type, task.macs, task.layout_bytes),
+                )
         op.location = fuse(*map(_location, task.source_nodes))
         return op
 
@@ -200,16 +210,6 @@ class _Entry:
             if at == place and layout.storage_bytes(cast(Tensor, ty)) == size:
                 return value
         return self.buffer(TensorDesc("", DType.U8, (size,), "ND", (size,), size, place))
-
-
-def _info(task: Launch | AicpuCall) -> DictionaryAttr:
-    return DictionaryAttr(
-        {
-            "type": StringAttr(task.type),
-            "macs": IntegerAttr(task.macs, 64),
-            "layout_bytes": IntegerAttr(task.layout_bytes, 64),
-        }
-    )
 
 
 def _location(node: SourceNode) -> Attribute:

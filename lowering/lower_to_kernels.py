@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import KernelOp
-from graph_engine.dialects.ascend.task import CallOp
+from graph_engine.dialects.ascend.task import CallOp, task_info
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor, Trait
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
@@ -85,16 +85,9 @@ class _Lowering:
                 operands.append(constant.result)
             else:
                 operands.append(value)
-        moved = layout_bytes(op)
         macs = op.cost().macs if isinstance(op, GeOp | FusedOp) else 0
-        info: dict[str, Attribute] = {
-            "type": StringAttr(choice.type),
-            "macs": IntegerAttr(macs, 64),
-            "layout_bytes": IntegerAttr(moved, 64),
-        }
-        if choice.in_place:
-            info["in_place"] = DenseArrayBase.from_list(i64, list(choice.in_place))
-        call = CallOp(kernel.sym_name.data, operands, [r.type for r in op.results], DictionaryAttr(info))
+        info = task_info(choice.type, macs, layout_bytes(op), in_place=tuple(choice.in_place))
+        call = CallOp(kernel.sym_name.data, operands, [r.type for r in op.results], info)
         call.location = op.location
         block.insert_op_before(call, op)
         replace(op, list(call.outputs))

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.task import BufferOp, DeviceTaskOp, LaunchOp, ProgramOp, StreamOp
+from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.layout import storage_bytes
 from graph_engine.planning.interval_packing import Interval, pack_intervals
 from graph_engine.target_ascend.soc.soc import load_soc
@@ -85,9 +86,9 @@ def plan_buffers(program: ProgramOp, alignment: int, in_place: bool = True) -> N
     )
     for piece, offset in zip(pieces, packing.offsets, strict=True):
         for member in piece.members:
-            member.offset = IntegerAttr(offset, 64)
-    program.workspace_bytes = IntegerAttr(packing.peak, 64)
-    program.lower_bound_bytes = IntegerAttr(packing.lower_bound, 64)
+            member.offset = int_attr(offset)
+    program.workspace_bytes = int_attr(packing.peak)
+    program.lower_bound_bytes = int_attr(packing.lower_bound)
 
 
 def _dying(

@@ -14,12 +14,21 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import KernelOp
-from graph_engine.dialects.ascend.task import AicpuOp, BufferOp, CallOp, CopyTaskOp, LaunchOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.task import (
+    AicpuOp,
+    BufferOp,
+    CallOp,
+    CopyTaskOp,
+    LaunchOp,
+    ProgramOp,
+    StreamOp,
+    task_info,
+)
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.locations import source_nodes
@@ -142,15 +151,12 @@ class _Scheduler:
             attributes = op.attribute_values() if isinstance(op, GeOp) else {"groups": groups_of(op)}
             kind_name = "".join(part.capitalize() for part in op.name.removeprefix("ge.").split("_"))
             kind_name = kind_name if isinstance(op, GeOp) else "TransData"
-            info: dict[str, Attribute] = {
-                "type": StringAttr(kind_name),
-                "macs": IntegerAttr(op.cost().macs if isinstance(op, GeOp) else 0, 64),
-                "layout_bytes": IntegerAttr(layout_bytes(op), 64),
-            }
-            if "ge.no_kernel" in op.attributes:
-                info["no_kernel"] = op.attributes["ge.no_kernel"]
+            reason = op.attributes.get("ge.no_kernel")
+            why = reason.data if isinstance(reason, StringAttr) else ""
+            macs = op.cost().macs if isinstance(op, GeOp) else 0
+            info = task_info(kind_name, macs, layout_bytes(op), no_kernel=why)
             text = json.dumps(attributes)
-            task = AicpuOp(self.label(op, kind_name), op.name, text, inputs, results, DictionaryAttr(info))
+            task = AicpuOp(self.label(op, kind_name), op.name, text, inputs, results, info)
         else:
             raise OperatorError(op, f"{op.name} is no task; run lower-to-kernels first")
         task.location = op.location

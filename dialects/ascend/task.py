@@ -7,9 +7,19 @@ In the phases `kernels` and `grouped` a graph still stands in `func.func` and ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, SymbolNameConstraint, TensorType, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    TensorType,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -30,8 +40,34 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from graph_engine.dialects.ge.interning import int_attr, ints_attr, string_attr
+from graph_engine.dialects.traits import VerifiedByForm
+
 SEGMENTS = ("input", "output", "weight", "workspace")
 """Segment names, in the order of `Segment` in target_ascend.om.program."""
+
+
+@cache
+def task_info(
+    type: str, macs: int, layout_bytes: int, *, in_place: tuple[int, ...] = (), no_kernel: str = ""
+) -> DictionaryAttr:
+    """What a call or task says about itself: its operator type in profiles, multiply-accumulates, bytes moved only to
+    change a layout; which operands its result may overwrite; why it has no kernel."""
+    info: dict[str, Attribute] = {
+        "type": string_attr(type),
+        "macs": int_attr(macs),
+        "layout_bytes": int_attr(layout_bytes),
+    }
+    if in_place:
+        info["in_place"] = ints_attr(in_place)
+    if no_kernel:
+        info["no_kernel"] = string_attr(no_kernel)
+    return DictionaryAttr(info)
+
+
+@cache
+def _segment_sizes(*sizes: int) -> Attribute:
+    return DenseArrayBase.from_list(i32, sizes)
 
 
 @irdl_op_definition
@@ -49,14 +85,13 @@ class CallOp(IRDLOperation):
     inputs = var_operand_def()
     outputs = var_result_def()
 
+    traits = traits_def(VerifiedByForm())
+
     assembly_format = "$kernel `(` $inputs `)` $info attr-dict `:` functional-type($inputs, $outputs)"
 
     def __init__(self, kernel: str, inputs: Sequence[SSAValue], outputs: Sequence[Attribute], info: DictionaryAttr):
-        super().__init__(
-            operands=[list(inputs)],
-            result_types=[list(outputs)],
-            properties={"kernel": StringAttr(kernel), "info": info},
-        )
+        properties = {"kernel": string_attr(kernel), "info": info}
+        Operation.__init__(self, operands=inputs, result_types=outputs, properties=properties)
 
 
 @irdl_op_definition
@@ -146,14 +181,15 @@ class BufferOp(IRDLOperation):
         alias: SSAValue | None = None,
         offset: int | None = None,
     ):
-        properties: dict[str, Attribute] = {"segment": StringAttr(segment), "index": IntegerAttr(index, 64)}
+        properties: dict[str, Attribute] = {"segment": string_attr(segment), "index": int_attr(index)}
         if label is not None:
             properties["label"] = StringAttr(label)
         if value is not None:
             properties["value"] = value
         if offset is not None:
-            properties["offset"] = IntegerAttr(offset, 64)
-        super().__init__(operands=[alias], properties=properties, result_types=[ty])
+            properties["offset"] = int_attr(offset)
+        operands = [] if alias is None else [alias]
+        Operation.__init__(self, operands=operands, properties=properties, result_types=[ty])
 
     def verify_(self) -> None:
         if self.segment.data not in SEGMENTS:
@@ -251,6 +287,15 @@ class DeviceTaskOp(IRDLOperation):
     outputs = var_operand_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
+    traits = traits_def(VerifiedByForm())
+
+    def init(
+        self, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], properties: Mapping[str, Attribute]
+    ) -> None:
+        """Builds the operator in one go, cheaper than the general builder."""
+        sizes = {"operandSegmentSizes": _segment_sizes(len(inputs), len(outputs))}
+        Operation.__init__(self, operands=[*inputs, *outputs], properties={**properties, **sizes})
+
     def print_buffers(self, printer: Printer) -> None:
         """Prints `(%x, %w) -> (%y)`."""
         with printer.in_parens():
@@ -314,15 +359,9 @@ class LaunchOp(DeviceTaskOp):
         block_dim: int,
         info: DictionaryAttr,
     ):
-        super().__init__(
-            operands=[list(inputs), list(outputs)],
-            properties={
-                "label": StringAttr(label),
-                "kernel": StringAttr(kernel),
-                "block_dim": IntegerAttr(block_dim, 32),
-                "info": info,
-            },
-        )
+        block_dims = IntegerAttr(block_dim, 32)
+        named = {"label": StringAttr(label), "kernel": string_attr(kernel), "block_dim": block_dims, "info": info}
+        self.init(inputs, outputs, named)
 
     def verify_(self) -> None:
         if self.block_dim.value.data < 1:
@@ -370,12 +409,13 @@ class AicpuOp(DeviceTaskOp):
         outputs: Sequence[SSAValue],
         info: DictionaryAttr,
     ):
-        super().__init__(
-            operands=[list(inputs), list(outputs)],
-            properties={
+        self.init(
+            inputs,
+            outputs,
+            {
                 "label": StringAttr(label),
-                "operator": StringAttr(operator),
-                "attributes_of": StringAttr(attributes),
+                "operator": string_attr(operator),
+                "attributes_of": string_attr(attributes),
                 "info": info,
             },
         )

@@ -61,6 +61,7 @@ from graph_engine.dialects.ge.interning import (
     string_attr,
     tensor_type,
 )
+from graph_engine.dialects.traits import VerifiedByForm
 
 Tensor: TypeAlias = TensorType[Attribute]
 TENSOR = BaseAttr[Tensor](TensorType)
@@ -232,7 +233,7 @@ class GeOp(IRDLOperation, ABC):
 
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), VerifiedByForm())
 
     def init(
         self,

@@ -23,15 +23,19 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from graph_engine.dialects.ge.interning import string_attr
 from graph_engine.target_ascend.om.program import SourceNode
 
 _SEPARATOR = ", "
 _ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 
 
-def _name_loc(name: str, child: Attribute) -> NameLoc:
+_NOTHING = NoneAttr()
+
+
+def _escaped(name: str) -> str:
     """xDSL cannot read its own text of names beyond ASCII, so these are kept escaped as in Python."""
-    return NameLoc(StringAttr(name.encode("ascii", "backslashreplace").decode()), child)
+    return name if name.isascii() else name.encode("ascii", "backslashreplace").decode()
 
 
 def _unescaped(text: str) -> str:
@@ -40,7 +44,8 @@ def _unescaped(text: str) -> str:
 
 def node_location(name: str, op_type: str, outputs: Sequence[str]) -> NameLoc:
     """The location of the ONNX node called `name`."""
-    return _name_loc(name, _name_loc(op_type, _name_loc(_SEPARATOR.join(outputs), NoneAttr())))
+    made = NameLoc(StringAttr(_escaped(_SEPARATOR.join(outputs))), _NOTHING)
+    return NameLoc(StringAttr(_escaped(name)), NameLoc(string_attr(_escaped(op_type)), made))
 
 
 def _parts(location: Attribute) -> Iterator[LocationAttr]:
@@ -56,13 +61,13 @@ def fuse(*locations: Attribute) -> LocationAttr:
     parts: tuple[LocationAttr, ...] = tuple(dict.fromkeys(p for location in locations for p in _parts(location)))
     if not parts:
         return UNKNOWN_LOC
-    return parts[0] if len(parts) == 1 else FusedLoc(parts, NoneAttr())
+    return parts[0] if len(parts) == 1 else FusedLoc(parts, _NOTHING)
 
 
 def _name_and_child(location: Attribute) -> tuple[str, Attribute]:
     if isinstance(location, NameLoc):
         return _unescaped(location.desc.data), location.location
-    return "", NoneAttr()
+    return "", _NOTHING
 
 
 def _nodes(locations: Iterable[LocationAttr]) -> Iterator[SourceNode]:

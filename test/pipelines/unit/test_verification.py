@@ -1,7 +1,8 @@
 """Dominance: accepted and refused uses, in one block, across blocks and regions; errors name the operator."""
 
 import pytest
-from xdsl.dialects.builtin import FunctionType, i32, i64
+from xdsl.dialects.builtin import FunctionType, StringAttr, i32, i64
+from xdsl.rewriter import Rewriter
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.context import make_context
@@ -151,5 +152,41 @@ def test_a_verifier_skips_only_what_has_not_changed():
     body.insert_op_before(a, body.ops.first)  # type: ignore[arg-type]
     verifier.verify(module)
     first.properties["function_type"] = FunctionType.from_lists([i32], [i64])
+    with pytest.raises(InvalidOperation):
+        verifier.verify(module)
+
+
+ALIKE = """
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x9xf32>) -> tensor<4x8xf32> {
+  %a = ge.leaky_relu %x {alpha = 0.5} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = ge.leaky_relu %a {alpha = 0.5} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %c = ge.leaky_relu %b {alpha = 0.5} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return %c : tensor<4x8xf32>
+}"""
+
+
+@pytest.mark.parametrize("change", ["operand", "result", "property", "missing property", "erased operand", "order"])
+def test_one_of_many_equal_operators_that_changes_is_verified(change: str):
+    module = parse(make_context(), Chunk("t.mlir", ALIKE))
+    verifier = Verifier()
+    verifier.verify(module)
+    (function,) = module.ops
+    block = function.regions[0].block
+    first, second, third, _ = block.ops
+    match change:
+        case "operand":
+            third.operands[0] = block.args[1]
+        case "result":
+            Rewriter.replace_value_with_new_type(second.results[0], block.args[1].type)
+        case "property":
+            third.properties["alpha"] = StringAttr("0.5")
+        case "missing property":
+            del third.properties["alpha"]
+        case "erased operand":
+            second.detach()
+            second.erase(safe_erase=False)
+        case _:
+            first.detach()
+            block.insert_op_after(first, second)
     with pytest.raises(InvalidOperation):
         verifier.verify(module)
