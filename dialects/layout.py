@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from graph_engine.dialects.ge.interning import shape_of_type
+from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.planning.index_map import FORMATS, Format, IndexMap
 
 if TYPE_CHECKING:
@@ -406,7 +407,7 @@ class TransDataOp(IRDLOperation):
     name = "layout.transdata"
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), VerifiedByForm())
     assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
 
     def __init__(self, x: SSAValue, result_type: TensorType[Any]):
