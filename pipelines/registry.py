@@ -36,6 +36,7 @@ PASSES: dict[str, str] = {
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",
     "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",
+    "narrow-int64": "graph_engine.transforms.narrow_int64:NarrowInt64",
     "mark-precision": "graph_engine.transforms.mark_precision:MarkPrecision",
     "check-fp16-range": "graph_engine.transforms.check_fp16_range:CheckFp16Range",
     "force-fp16": "graph_engine.transforms.force_fp16:ForceFp16",

@@ -27,7 +27,7 @@ ZERO, UNIT, SIGNED_UNIT = Bounds(0, 0), Bounds(0, 1), Bounds(-1, 1)
 
 PICKS = (
     *("reshape", "transpose", "expand", "tile", "slice", "reverse_sequence", "reshape_to", "expand_to", "tile_by"),
-    *("slice_at", "gather", "gather_elements", "gather_nd", "compress", "unique", "top_k"),
+    *("slice_at", "gather", "gather_elements", "gather_nd", "compress", "unique"),
     *("global_max_pool", "global_avg_pool", "max_pool", "max_pool_indices", "reduce_max", "reduce_min", "reduce_mean"),
 )
 """Results are elements of the first operand, or means of them."""
@@ -197,6 +197,11 @@ def counted(op: GeOp, ranges: Ranges) -> Bounds:
     return Bounds(0, inf if extent == DYNAMIC else max(extent - 1, 0))
 
 
+def ranked(op: GeOp, ranges: Ranges) -> Sequence[Bounds]:
+    """top_k: elements, and their places along the axis."""
+    return (ranges[op.operands[0]], counted(op, ranges))
+
+
 def remainder(op: GeOp, ranges: Ranges) -> Bounds:
     """No larger than the divisor."""
     largest = ranges[op.operands[1]].largest
@@ -262,6 +267,7 @@ RULES: dict[str, Rule] = SUM_RULES | _families(
         resized: ("resize",),
         sampled: ("trilu", "roi_align", "max_roi_pool", "grid_sample", "avg_pool"),
         counted: ("arg_max", "arg_min"),
+        ranked: ("top_k",),
         stepped: ("range",),
         sloped: ("prelu",),
         dequantized: ("dequantize", "dequantize_sums"),
