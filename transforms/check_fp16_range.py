@@ -13,7 +13,7 @@ first of them; its arguments name all nodes. Operators that stay in fp32 (`mark-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isinf
 
 from xdsl.context import Context
@@ -28,9 +28,10 @@ from graph_engine.dialects.ge.precision import FP32, precision_of
 from graph_engine.planning.bounds import Bounds
 from graph_engine.transforms.force_fp16 import needs_halving, stays
 from graph_engine.transforms.fp16_hazards import HALF, HAZARDS
+from graph_engine.transforms.fp16_sample import losses, sample_inputs
 from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.masks import harmless_mask, keepers, only_limits
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, FP16_SHARE, GePass
 from graph_engine.transforms.remarks import analysis, warning
 from graph_engine.transforms.value_ranges import Ranges
 
@@ -100,14 +101,37 @@ def check_operators(ops: list[GeOp], ranges: Ranges) -> None:
             warning(hazard.name, found[0], f"{hazard.text}{also}; {option}", nodes=names)
 
 
+def check_sample(block: Block, ops: list[GeOp], path: str) -> None:
+    """One remark on what overflows on the sample in `path`, one on what rounding moves by more than the fp16 bound."""
+    found = [
+        loss for loss in losses(block, sample_inputs(block, path), ops) if loss.overflows or loss.share > FP16_SHARE
+    ]
+    for name, overflows in (("SampleOutOfRange", True), ("SampleLosesDigits", False)):
+        some = sorted((loss for loss in found if loss.overflows is overflows), key=lambda loss: -loss.share)
+        if some:
+            worst = some[0]
+            lost = f"moves by {min(worst.share, 1):.0%} of its range when rounded"
+            what = f"reaches {worst.largest:.6g}, beyond fp16," if overflows else lost
+            also = f" (so do {len(some) - 1} more)" if len(some) > 1 else ""
+            option, names = keeping(loss.op for loss in some)
+            warning(name, worst.op, f"{what} on the sample{also}; {option}", nodes=names)
+
+
 @dataclass(frozen=True)
 class CheckFp16Range(GePass):
-    """One analysis of ranges for each graph, then one walk over what will be fp16."""
+    """One analysis of ranges for each graph, then one walk over what will be fp16; with a sample, two evaluations."""
 
     name = "check-fp16-range"
+    numerics = EXACT
+
+    sample: str = field(
+        default="", metadata={"help": "an .npz file of inputs by name: also warn of what rounding costs on them"}
+    )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in graphs(op):
             ranges, ops = Ranges(block), list(halved_operators(block))
             check_constants(ops, ranges)
             check_operators(ops, ranges)
+            if self.sample:
+                check_sample(block, ops, self.sample)
