@@ -10,8 +10,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 from onnx_backend.cases import Case, check_outputs
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 
+from graph_engine.dialects.ge.core import DYNAMIC
+from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
@@ -33,21 +35,23 @@ class Imported:
     free: tuple[int, ...]
 
 
-def import_case(case: Case, inputs: list[Any]) -> Imported:
-    """The case's model with no input bound; if that is refused, with those that give shapes, axes and bounds bound.
+def import_case(case: Case, inputs: list[Any], *, bind: bool = False) -> Imported:
+    """The case's model with no input bound; if that is refused, with those that give shapes, axes, bounds.
 
-    Raises the first refusal if binding does not help.
+    With `bind`, as many are bound as it takes for all sizes to be known. Raises the first refusal if binding does not help.
     """
     # Not the initialisers: `inputs` are values of the others, in order.
     weights = {tensor.name for tensor in case.model.graph.initializer}
     declared = [value for value in case.model.graph.input if value.name not in weights][: len(inputs)]
     refusal: GraphEngineError | None = None
-    for names in _bindings(declared, inputs):
+    for names in _bindings(declared, inputs, bind=bind):
         bound = {value.name: array for value, array in zip(declared, inputs, strict=True) if value.name in names}
         try:
             module = import_onnx(case.model, bindings=bound)
         except GraphEngineError as error:
             refusal = refusal or error
+            continue
+        if bind and _has_open_sizes(module) and len(names) < len(declared):
             continue
         free = tuple(i for i, value in enumerate(declared) if value.name not in names)
         return Imported(module, tuple(bound), free)
@@ -55,7 +59,12 @@ def import_case(case: Case, inputs: list[Any]) -> Imported:
     raise refusal
 
 
-def _bindings(declared: list[onnx.ValueInfoProto], inputs: list[Any]) -> Iterator[frozenset[str]]:
+def _has_open_sizes(module: ModuleOp) -> bool:
+    types = [result.type for op in module.walk() for result in op.results]
+    return any(DYNAMIC in shape_of_type(type_) for type_ in types if isinstance(type_, TensorType))
+
+
+def _bindings(declared: list[onnx.ValueInfoProto], inputs: list[Any], *, bind: bool) -> Iterator[frozenset[str]]:
     """Sets of inputs to bind, growing: none; vectors and scalars of integers or booleans; also of floats; all of these
     and every other tensor of integers; all."""
     tensors = [
@@ -70,7 +79,7 @@ def _bindings(declared: list[onnx.ValueInfoProto], inputs: list[Any]) -> Iterato
         | frozenset(value.name for value, _ in small),
         frozenset(value.name for value, _ in tensors),
     ]
-    yield from dict.fromkeys(sets)
+    yield from dict.fromkeys(names for names in sets if names or not bind)
 
 
 @dataclass
@@ -97,17 +106,17 @@ Run = tuple[Imported, list[Any], list[Any]]
 """The case at phase `fused`, the inputs that are not bound, and the right outputs."""
 
 
-def through_reference(case: Case) -> tuple[Outcome, list[Run]]:
+def through_reference(case: Case, *, bind: bool = False) -> tuple[Outcome, list[Run]]:
     """Imports the case, runs the passes before precision and layout, and compares what the reference then gives.
 
-    Returns one run a module, to go on with. Raises GraphEngineError on refusal, AssertionError on wrong outputs.
+    With `bind`, inputs are bound until all sizes are known. Returns one run a module, to go on with. Raises GraphEngineError on refusal, AssertionError on wrong outputs.
     """
     outcome = Outcome()
     runs: list[Run] = []
     graph: ReferenceGraph | None = None
     for inputs, right in case.data_sets():
         if graph is None or runs[-1][0].bound:  # what depends on no values is compiled once, for all data sets
-            imported = import_case(case, inputs)
+            imported = import_case(case, inputs, bind=bind)
             outcome.imported = operators_of(imported.module)
             compile_module(imported.module, until=Phase.FUSED)
             graph = ReferenceGraph(imported.module, case.name)
@@ -118,7 +127,8 @@ def through_reference(case: Case) -> tuple[Outcome, list[Run]]:
     return outcome, runs
 
 
-NOT_ON_THE_CHIP = ("the chip has no such element types", "sizes depend on data")
+SIZES = "sizes depend on data"
+NOT_ON_THE_CHIP = ("the chip has no such element types", SIZES)
 """What GraphEngineError says of graphs that only the reference can run."""
 
 
