@@ -7,7 +7,7 @@ checked before use), or is one value repeated (ConstantOfShape).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -41,9 +41,10 @@ class ConstantTensor:
 
 
 def splat(name: str, value: np.ndarray[Any, Any], data_type: int, shape: tuple[int, ...]) -> ConstantTensor:
-    """A tensor of one repeated value."""
+    """A tensor of one repeated value. Raises GraphEngineError for a negative extent."""
     import numpy as np
 
+    _check_extents(name, shape)
     return ConstantTensor(name, data_type, shape, lambda: np.full(shape, value))
 
 
@@ -61,8 +62,7 @@ class TensorReader:
     def read(self, proto: TensorProto, name: str = "") -> ConstantTensor:
         """The tensor. Raises GraphEngineError if its data cannot be there or does not fit its shape."""
         name = name or proto.name
-        if any(extent < 0 for extent in proto.dims):
-            raise GraphEngineError(f"tensor '{name}' has shape {list(proto.dims)}: extents are 0 or more")
+        _check_extents(name, proto.dims)
         load = self._external(proto, name) if proto.data_location == EXTERNAL else _inline(proto, name)
         return ConstantTensor(name, proto.data_type, tuple(proto.dims), load)
 
@@ -168,6 +168,11 @@ def _check_inline(proto: TensorProto, name: str, shape: tuple[int, ...]) -> None
                 f"tensor '{name}' of shape {list(shape)} takes {prod(shape)} values, {found} are there; "
                 "export the model again"
             )
+
+
+def _check_extents(name: str, shape: Sequence[int]) -> None:
+    if any(extent < 0 for extent in shape):
+        raise GraphEngineError(f"tensor '{name}' has shape {list(shape)}: extents are 0 or more")
 
 
 def _check_size(name: str, shape: tuple[int, ...], needed: int, found: int) -> None:

@@ -163,6 +163,8 @@ def _apply(context: Context, module: ModuleOp, body: ModulePass, rewrites: Rewri
         raise PassFailed(f"pass '{body.name}': {error}", InvalidOperation(error.op, str(error))) from None
     except (GraphEngineError, DiagnosticException) as error:
         raise PassFailed(f"pass '{body.name}': {error}") from error
+    except MemoryError as error:
+        raise PassFailed(f"pass '{body.name}': out of memory: {error}") from error
     except Exception as error:  # a mistake of the pass, which must not look like one of the tool
         at = None if rewrites.at is None else InvalidOperation(rewrites.at, str(error))
         raise PassFailed(f"pass '{body.name}' crashed: {_told(error)}", at) from error

@@ -222,6 +222,12 @@ def test_axes_that_repeat(tmp_path: Path, capsys: Capture) -> None:
     assert "axes [1, 1] name an axis twice" in refusal(saved(tmp_path, model), capsys)
 
 
+def test_negative_shape_of_a_constant_node(tmp_path: Path, capsys: Capture) -> None:
+    model = single_node("ConstantOfShape", {"shape": np.array([2, -7])})
+    text = refusal(saved(tmp_path, model), capsys)
+    assert "node 'node' (ConstantOfShape): tensor 'y' has shape [2, -7]: extents are 0 or more" in text
+
+
 def test_attributes_that_the_schema_refuses(tmp_path: Path, capsys: Capture) -> None:
     """A converter that stumbles is reported with its node and what onnx's schema says."""
     model = single_node("STFT", {"x": (1, 8, 1), "step": np.array(2), "window": None, "length": np.array(4)})
