@@ -25,6 +25,7 @@ from graph_engine.dialects.ge.elementwise import CastOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp
 from graph_engine.dialects.ge.upsampling import repetitions
@@ -169,6 +170,11 @@ class FormatRules:
                 operands = tuple(_keep(format, nc1hwc0(c0)) for format in given)
                 pad = _moved_padding(op, operands, c0)
                 return None if pad is None else Formats(operands, nc1hwc0(c0, "zero" if full else str(pad)))
+            case ReduceMeanOp() | ReduceMaxOp():
+                if not reduces_pixels(op):
+                    return None
+                x = _keep(given[0], nc1hwc0(c0))
+                return Formats((x,), nc1hwc0(c0, "zero" if full or x.pads_zero else "undef"))
             case GeOp() if op.has(Trait.POOL) or rides_along(op):
                 operands = self._elementwise_feature_maps(op, given)
                 if operands is None:
@@ -259,6 +265,11 @@ def _keep(given: Format, wanted: Encoding, *, strict: bool = False) -> Encoding:
     if given is not None and given.with_pad("zero") == wanted and (given.pads_zero or not strict):
         return given
     return wanted
+
+
+def reduces_pixels(op: ReduceOp) -> bool:
+    """Whether a reduction is a pool over all pixels, which stay as one."""
+    return sorted(axis % 4 for axis in op.ints("axes")) == [2, 3] and bool(op.keepdims.value.data)
 
 
 def rides_along(op: GeOp | type[GeOp]) -> bool:

@@ -23,6 +23,7 @@ from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, UnaryOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import ints_attr
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.ge.shape import PadOp, ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns, select_patterns
 from graph_engine.transforms.fusion import single_user
@@ -196,6 +197,23 @@ class RemoveDead(Pattern):
         return True
 
 
+class KeepReducedPixels(Pattern):
+    """A reduction of the last two of four axes keeps them as one pixel, in front of a view that drops it."""
+
+    name = "keep-reduced-pixels"
+    root: ClassVar[Roots] = (ReduceOp,)
+
+    def rewrite(self, op: ReduceOp, rewriter: CountedRewriter) -> bool:
+        shape = shape_of(op.x)
+        if op.keepdims.value.data or len(shape) != 4 or sorted(axis % 4 for axis in op.ints("axes")) != [2, 3]:
+            return False
+        if DYNAMIC in shape[:2]:
+            return False
+        pixel = type(op)(op.x, axes=op.ints("axes"))
+        rewriter.replace(op, [pixel, ReshapeOp(pixel, shape=shape[:2], result_type=op.result.type)])
+        return True
+
+
 PATTERNS = (
     RemoveDead,
     *NO_OPS,
@@ -207,6 +225,7 @@ PATTERNS = (
     AlignConstantRank,
     MatmulBiasToVector,
     SplitMatmulBias,
+    KeepReducedPixels,
 )
 
 

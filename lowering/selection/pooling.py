@@ -1,4 +1,4 @@
-"""Selection of pooling kernels: windows, and the means of an average's windows."""
+"""Selection of pooling kernels: windows, and the means of an average's windows; a reduction of all pixels is one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import f32
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.dialects.ge.pooling import AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp, MaxPoolOp
+from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr
 from graph_engine.dialects.layout import NC1HWC0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -28,14 +29,20 @@ _TYPES = {
     "ge.avg_pool": "AvgPoolV2",
     "ge.global_avg_pool": "GlobalAveragePool",
     "ge.global_max_pool": "GlobalMaxPool",
+    "ge.reduce_mean": "ReduceMeanD",
+    "ge.reduce_max": "ReduceMaxD",
 }
 POOLING_OPERATORS: tuple[str, ...] = tuple(_TYPES)
+
+
+_MAXIMA = (MaxPoolOp, GlobalMaxPoolOp, ReduceMaxOp)
+_MEANS = (AvgPoolOp, GlobalAvgPoolOp, ReduceMeanOp)
 
 
 def select_pooling(region: Region, tail: Tail) -> Choice:
     """The kernel of a pooling operator. Raises NoKernel with the reason if there is none."""
     op = region.anchor
-    if not isinstance(op, MaxPoolOp | AvgPoolOp | GlobalAvgPoolOp | GlobalMaxPoolOp):
+    if not isinstance(op, _MAXIMA + _MEANS):
         raise NoKernel(f"{op.name} is no pooling")
     if len(shape_of_type(tensor(op.x))) != 4:
         raise NoKernel(f"{op.name} of a tensor that is no feature map")
@@ -49,7 +56,7 @@ def select_pooling(region: Region, tail: Tail) -> Choice:
     rows, columns = _axes(op, (h, w), (ho, wo))
     inputs: list[object] = [source]
     mean: float | None = None
-    if isinstance(op, AvgPoolOp | GlobalAvgPoolOp):
+    if isinstance(op, _MEANS):
         counts = _counts(op, rows, columns)
         flat = {r * c for r in counts[0] for c in counts[1]}
         mean = 1 / flat.pop() if len(flat) == 1 else 0.0

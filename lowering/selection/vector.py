@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.normalization import LrnOp
-from graph_engine.dialects.layout import is_plain
+from graph_engine.dialects.layout import NC1HWC0, encoding_of, is_plain
 from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
 from graph_engine.lowering.kernels.lrn import LrnShape, build_lrn
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -46,13 +46,19 @@ def select_vector(op: Operation) -> Choice:
     anchor = op.anchor.data if isinstance(op, FusedOp) else op.name
     if anchor in ELEMENTWISE_OPERATORS:
         return _elementwise(op)
-    if anchor in REDUCTION_OPERATORS:
+    pooled = anchor in POOLING_OPERATORS and is_feature_map(op)
+    if anchor in REDUCTION_OPERATORS and not pooled:
         return select_reduction(op)
     region = region_of(op)
     tail = tail_of(region)
     if isinstance(region.anchor, LrnOp):
         return _lrn(region, region.anchor, tail)
     return select_pooling(region, tail)
+
+
+def is_feature_map(op: Operation) -> bool:
+    """Whether everything is stored as NC1HWC0."""
+    return all(isinstance(encoding_of(v.type), NC1HWC0) for v in (*op.operands, *op.results))
 
 
 def _elementwise(op: Operation) -> Choice:

@@ -64,3 +64,15 @@ def test_borders_of_pixels() -> None:
     counts = tasks(b.model(b.conv(b.node("Concat", [part, b.node("Relu", [part])], axis=2), 20, 8)))
     assert counts["TransData"] == 3
     assert not any(kind.startswith("AI CPU") for kind in counts)
+
+
+def test_means_of_all_pixels() -> None:
+    """Exporters write a global pool as a reduction, with and without the two axes."""
+    b = GraphBuilder(6)
+    x = b.conv(b.input("x", (2, 3, 9, 8)), 3, 20)
+    mean = b.node("ReduceMean", [x], axes=[2, 3])
+    most = b.node("ReduceMax", [x], axes=[-1, -2], keepdims=0)
+    gated = b.node("Mul", [x, b.node("Sigmoid", [b.conv(mean, 20, 20, 1)])])
+    counts = tasks(b.model(b.conv(gated, 20, 8), most))
+    assert counts["TransData"] == 3
+    assert counts["ReduceMeanD"] == counts["ReduceMaxD"] == 1
