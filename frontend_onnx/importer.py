@@ -292,6 +292,8 @@ class _Import:
             self.poisoned.update(proto.output)
             if not self._has_form(proto):
                 self.problems.add(qualified(proto), "", name)
+            elif CONVERTERS.get(qualified(proto)) is repetition.random:  # refused whatever it reads
+                self.problems.add(qualified(proto), repetition.RANDOM, name)
             return
         location = node_location(name, proto.op_type, [o for o in proto.output if o])
         node = Node(proto, name, self.opset, location, values, self)

@@ -70,9 +70,12 @@ def eye_like(node: Node) -> SSAValue:
     return node.keep_constant(np.eye(rows, columns, node.int("k", 0), numpy_dtype(element)), node.outputs[0])
 
 
+RANDOM = "its result is random, which no two runs agree on; give the numbers as an input"
+
+
 def random(node: Node) -> SSAValue:
     """Refused: its result is random."""
-    raise Unsupported("its result is random, which no two runs agree on; give the numbers as an input")
+    raise Unsupported(RANDOM)
 
 
 CONVERTERS: dict[str, Converter] = {

@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor
+from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.layout import element_bits, encoding_of, with_encoding
 from graph_engine.transforms.formats import Family, Format, FormatRules, is_view, tensor
 
@@ -71,5 +72,5 @@ def conversion_bytes(value: SSAValue, source: Format, target: Format) -> int:
 
 def stored_bytes(stored: Tensor) -> int:
     """Bytes of a stored tensor, padding included; an unknown dimension counts as 1."""
-    shape = tuple(1 if extent == DYNAMIC else extent for extent in stored.get_shape())
+    shape = tuple(1 if extent == DYNAMIC else extent for extent in shape_of_type(stored))
     return -(-prod(encoding_of(stored).map.physical_shape(shape)) * element_bits(stored.element_type) // 8)

@@ -38,6 +38,13 @@ def test_all_unsupported_operators_at_once() -> None:
     ]
 
 
+def test_what_is_refused_anywhere_is_told_behind_another_refusal_too() -> None:
+    b = GraphBuilder()
+    y = b.node("Mystery", [b.input("x", (1,))], "m")
+    text = message_of(b.model(b.node("Relu", [b.node("RandomNormalLike", [y], "r")])))
+    assert "Mystery (1): node_m" in text and "(1): node_r" in text
+
+
 def test_long_lists_are_cut() -> None:
     b = GraphBuilder()
     x = b.input("x", (1,))
