@@ -21,6 +21,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 import textwrap
@@ -233,7 +234,35 @@ def assumed_values() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"assumed-values": assumed_values}
+def ge_families() -> str:
+    """The operators of `ge` by the file that they stand in."""
+    from graph_engine.dialects.ge.dialect import GE
+
+    lines = ["| file in `dialects/ge` | operators of `ge` |", "|---|---|"]
+    files: dict[str, list[str]] = {}
+    for operation in GE.operations:
+        files.setdefault(operation.__module__.rpartition(".")[2], []).append(operation.name.removeprefix("ge."))
+    lines += [f"| `{file}` | {' '.join(f'`{name}`' for name in sorted(names))} |" for file, names in files.items()]
+    return "\n".join(lines)
+
+
+def onnx_domains() -> str:
+    """The ONNX operators with a converter, or computed by the importer itself, in each domain."""
+    from graph_engine.frontend_onnx.folding import FOLDS
+    from graph_engine.frontend_onnx.importer import CONVERTERS
+
+    domains: dict[str, set[str]] = {}
+    for name in {*CONVERTERS, *FOLDS, "Constant"}:
+        domain, _, operator = name.rpartition(":")
+        domains.setdefault(domain or "ai.onnx", set()).add(operator)
+    lines = ["| domain | operators |", "|---|---|"]
+    for domain, names in sorted(domains.items()):
+        shown = f"{len(names)}: [all of them](onnx_operators.md#operators)"
+        lines.append(f"| `{domain}` | {shown if domain == 'ai.onnx' else ', '.join(sorted(names))} |")
+    return "\n".join(lines)
+
+
+TABLES = {"assumed-values": assumed_values, "ge-families": ge_families, "onnx-domains": onnx_domains}
 TABLE = re.compile(r"<!-- table: (?P<name>\S+) -->\n.*?<!-- end -->", re.S)
 
 
@@ -256,6 +285,9 @@ def example_folder() -> Iterator[None]:
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         onnx.save(example.tiny(), "tiny.onnx")
+        onnx.save(example.chain(), "chain.onnx")
+        for plugin in (DOCS.parent / "test" / "plugins").glob("*.py"):
+            shutil.copy(plugin, plugin.name)
         for command in SETUP:
             run(command)
         Path("broken.mlir").write_text(without_a_flag(Path("tiny.tasks.mlir").read_text()))
@@ -270,6 +302,8 @@ def without_a_flag(tasks: str) -> str:
 
 def run(command: str) -> str:
     """What one command line of our tools prints, on both streams; `| head -N` is understood."""
+    from graph_engine.pipelines.registry import forget_plugins
+
     command, _, head = command.partition(" | head -")
     name, *arguments = shlex.split(command)
     main = importlib.import_module(f"graph_engine.tools.{name.replace('-', '_')}.main").main
@@ -282,6 +316,7 @@ def run(command: str) -> str:
     except SystemExit:
         pass
     finally:
+        forget_plugins()
         os.environ.pop("COLUMNS")
         if before is not None:
             os.environ["COLUMNS"] = before
