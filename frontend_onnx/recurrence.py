@@ -9,9 +9,11 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import numpy_dtype
+from graph_engine.dialects.ge.quantization import DequantizeOp, DynamicQuantizeOp
 from graph_engine.dialects.ge.recurrence import GruOp, LstmOp, RnnOp
 from graph_engine.dialects.ge.shape import TransposeOp
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, shape_of
+from graph_engine.frontend_onnx.windows import reshape
 
 _FUNCTIONS: dict[str, tuple[str, float | None, float | None]] = {
     "tanh": ("tanh", None, None),
@@ -50,11 +52,13 @@ def _recurrent(
     functions: Sequence[str],
     build: Callable[..., GeOp],
     extra: Callable[[Callable[[int, Sequence[int], str], SSAValue], int, int], list[SSAValue]],
+    given: Sequence[SSAValue] = (),
     **options: Any,
 ) -> list[SSAValue | None]:
+    """The layer on the node's inputs, or on `given` instead of the first three."""
     import numpy as np
 
-    x, w, r = (node.operand(i) for i in range(3))
+    x, w, r = given or [node.operand(i) for i in range(3)]
     direction = node.string("direction", "forward")
     directions, hidden = 2 if direction == "bidirectional" else 1, shape_of(r)[2]
     batch_first = bool(node.int("layout", 0))
@@ -103,7 +107,10 @@ def gru(node: Node) -> list[SSAValue | None]:
 
 def lstm(node: Node) -> list[SSAValue | None]:
     """`ge.lstm`."""
+    return _lstm(node)
 
+
+def _lstm(node: Node, given: Sequence[SSAValue] = (), quantize_state: bool = False) -> list[SSAValue | None]:
     def extra(
         given_or_zeros: Callable[[int, Sequence[int], str], SSAValue], directions: int, hidden: int
     ) -> list[SSAValue]:
@@ -111,7 +118,37 @@ def lstm(node: Node) -> list[SSAValue | None]:
         return [cell, given_or_zeros(7, (directions, 3 * hidden), "peepholes")]
 
     forget = bool(node.int("input_forget", 0))
-    return _recurrent(node, 4, ["sigmoid", "tanh", "tanh"], LstmOp, extra, input_forget=forget)
+    functions = ["sigmoid", "tanh", "tanh"]
+    return _recurrent(node, 4, functions, LstmOp, extra, given, input_forget=forget, quantize_state=quantize_state)
 
 
-CONVERTERS: dict[str, Converter] = {"RNN": rnn, "GRU": gru, "LSTM": lstm}
+def dynamic_quantize_lstm(node: Node) -> list[SSAValue | None]:
+    """`ge.lstm` on real weights; the sequence, and at every step the state, go through 8 bits."""
+    steps = shape_of(node.operand(0))[0]
+    if node.has(4) and any(length != steps for length in node.constant(4, "the lengths of sequences").tolist()):
+        raise Unsupported(
+            "sequences that end early, whose ends set the range of 8 bits too; sequences of one length are"
+        )
+    x, scale, zero_point = node.emit_all(DynamicQuantizeOp(node.operand(0)))
+    x = node.emit(DequantizeOp(x, scale, zero_point))
+    return _lstm(node, [x, _real_weights(node, 1, 8), _real_weights(node, 2, 10)], quantize_state=True)
+
+
+def _real_weights(node: Node, index: int, scale_index: int) -> SSAValue:
+    """Weights [D,I,G*H] with a scale a direction [D], or one a gate's unit [D,G*H], as reals [D,G*H,I]."""
+    weights = node.emit(TransposeOp(node.operand(index), perm=(0, 2, 1)))
+    scale, zero_point = node.operand(scale_index), node.operand(scale_index + 1)
+    if len(shape_of(scale)) == 1:
+        return node.emit(DequantizeOp(weights, scale, zero_point, axis=0))
+    directions, rows, columns = shape_of(weights)
+    flat = reshape(node, weights, (directions * rows, columns))
+    scale, zero_point = (reshape(node, value, (directions * rows,)) for value in (scale, zero_point))
+    return reshape(node, node.emit(DequantizeOp(flat, scale, zero_point, axis=0)), (directions, rows, columns))
+
+
+CONVERTERS: dict[str, Converter] = {
+    "RNN": rnn,
+    "GRU": gru,
+    "LSTM": lstm,
+    "com.microsoft:DynamicQuantizeLSTM": dynamic_quantize_lstm,
+}

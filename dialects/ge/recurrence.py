@@ -218,6 +218,7 @@ class LstmOp(RecurrentOp):
 
     i = f(x wi + h ri + bi + pi * c); f = f(... + pf * c), or 1 - i if `input_forget`; c' = f * c + i * g(x wc + h rc + bc);
     o = f(x wo + h ro + bo + po * c'); h' = o * k(c'). `cell` [D,B,H] is the initial cell; the third result is the last.
+    With `quantize_state` h goes through 8 bits, as `ge.dynamic_quantize` has them, before it meets r.
     """
 
     name = "ge.lstm"
@@ -241,6 +242,7 @@ class LstmOp(RecurrentOp):
     betas = floats_prop((0.0, 0.0, 0.0))
     clip = float_prop(0.0)
     input_forget = bool_prop(False)
+    quantize_state = bool_prop(False)
 
     def __init__(
         self,
@@ -259,10 +261,11 @@ class LstmOp(RecurrentOp):
         betas: Sequence[float] = (),
         clip: float = 0.0,
         input_forget: bool = False,
+        quantize_state: bool = False,
         result_type: Sequence[Tensor] | None = None,
     ):
         properties = _common(direction, activations, alphas, betas, clip)
-        properties["input_forget"] = bool_attr(input_forget)
+        properties |= {"input_forget": bool_attr(input_forget), "quantize_state": bool_attr(quantize_state)}
         self.init((x, w, r, b, h, cell, p, lengths), properties, result_type)
 
     def infer(self) -> tuple[Tensor, ...]:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from graph_engine.dialects.ge.reference import activation, elementwise
+from graph_engine.dialects.ge.reference import activation, elementwise, quantization
 from graph_engine.dialects.ge.reference.rounding import Array, narrow, widen
 
 Function: TypeAlias = Callable[[Array], Array]
@@ -158,6 +158,7 @@ def lstm(
     betas: Sequence[float] = (0.0, 0.0, 0.0),
     clip: float = 0.0,
     input_forget: bool = False,
+    quantize_state: bool = False,
 ) -> list[Array]:
     """Gates input, output, forget, cell, with peepholes p to the first three."""
     n = r.shape[2]
@@ -170,6 +171,8 @@ def lstm(
 
         def step(given: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
             hidden, old = state
+            if quantize_state:
+                hidden = quantization.dequantize(*quantization.dynamic_quantize(hidden))
             total = given + hidden @ recurrent
             i = f(total[:, :n] + to_input * old)
             forget = 1 - i if input_forget else f(total[:, 2 * n : 3 * n] + to_forget * old)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from harness.judge import agree
 
+from graph_engine.errors import GraphEngineError
+
 F32 = np.float32
 BATCH, QUERIES, KEYS, HEADS, WIDTH = 2, 5, 7, 4, 8
 HIDDEN = HEADS * WIDTH
@@ -64,6 +66,38 @@ def test_quantised_functions(op: str, attributes: dict[str, Any], dtype: Any) ->
     inputs = quantised("x", whole(dtype, 2, 6, 7, 8), 0.03, 7)
     inputs |= {"y_scale": np.array(y[0], F32), "y_zero": np.array(y[1], dtype)}
     microsoft(op, inputs, attributes, constants=parameters(inputs))
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("scales", ["one a direction", "one a row"])
+def test_dynamically_quantised_lstm(direction: str, scales: str) -> None:
+    """x goes through 8 bits once, the state at every step; states and peepholes are given."""
+    d, steps, batch, width, hidden = 2 if direction == "bidirectional" else 1, 6, 3, 5, 4
+    scale = np.array([0.01, 0.02][:d], F32) if scales == "one a direction" else np.abs(floats(d, 4 * hidden)) / 100
+    zero = (
+        (np.arange(scale.size) % 5).astype(np.int8).reshape(scale.shape)
+        if scale.ndim == 1
+        else whole(np.int8, *scale.shape) * 0
+    )
+    inputs = {
+        "x": floats(steps, batch, width),
+        "w": whole(np.int8, d, width, 4 * hidden),
+        "r": whole(np.int8, d, hidden, 4 * hidden, seed=1),
+        "b": floats(d, 8 * hidden, scale=0.1),
+        "lengths": np.array([steps] * batch, np.int32),
+        "h": floats(d, batch, hidden, seed=2),
+        "c": floats(d, batch, hidden, seed=3),
+        "p": floats(d, 3 * hidden, scale=0.1),
+        **{"w_scale": scale, "w_zero": zero, "r_scale": scale[::-1].copy(), "r_zero": zero[::-1].copy()},
+    }
+    attributes = {"direction": direction, "hidden_size": hidden}
+    constants = ["w", "r", "b", "p", "lengths", *parameters(inputs)]
+    found = microsoft("DynamicQuantizeLSTM", inputs, attributes, outputs=3, constants=constants)
+    assert "lstm" in found
+    with pytest.raises(GraphEngineError, match="sequences that end early"):
+        microsoft(
+            "DynamicQuantizeLSTM", inputs | {"lengths": np.array([6, 4, 2], np.int32)}, attributes, constants=constants
+        )
 
 
 def test_quantised_concatenation() -> None:
