@@ -1,18 +1,21 @@
-"""Every model of a folder imported, simplified and run by the reference beside onnxruntime, in one table.
+"""Every model of a folder imported, simplified, fused and run by the reference beside onnxruntime, in one table.
 
-    python bench/model_sweep.py FOLDER [--only PATTERN] [--timeout 600] [--memory 8] [--json OUT]
+    python bench/model_sweep.py FOLDER [--only PATTERN] [--derived fp16,qdq] [--timeout 600] [--memory 8] [--json OUT]
 
 FOLDER holds `*.onnx` or `*.onnx.xz`; if it has a `seeded.py`, that fills in stripped weights, and `input_shapes.json`
 gives extents and values of inputs by model file. Columns: nodes as exported, operators after import and after
 simplification (constants not counted), seconds of import and of the reference, the largest error of any output as a part
 of its range (integers exact; of a final Softmax or Sigmoid its input as well), and the verdict. onnxruntime runs without
 graph optimisations, so that it judges what the model says; where an error is above 1e-4, the verdict compares it with how
-far onnxruntime is from itself. One process a model, with limits of time and memory. Exits 1 if a model fails.
+far onnxruntime is from itself. With `--fp16` the graph is also computed in fp16 (see `fp16_error.py`), and the model fails
+if it is neither within the fp16 bound nor explained by warnings. `--derived` takes instead of each model what `derived_models.py` makes of it (patterns of
+names, `*` for all). One process a model, with limits of time and memory. Exits 1 if a model fails.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
 import importlib.util
 import json
@@ -27,11 +30,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from derived_models import DERIVATIONS
+from fp16_error import fp16_columns
+
 TOLERANCE = 1e-4
 """Of the output's range, as float outputs may differ."""
 HALF_TOLERANCE = 2e-3
-"""The same for models whose outputs are fp16."""
+"""The same for models with fp16 inside."""
+UNCHANGED = "nothing derived"
 HEAD = f"{'model':<52}{'nodes':>6}{'import':>8}{'simple':>8}{'imp s':>7}{'run s':>7}{'error':>10}  verdict"
+HEAD_FP16 = f"  {'fp16':>9}{'rounding':>10}{'warned':>8}  verdict on fp16"
 
 
 def main() -> int:
@@ -42,21 +50,30 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=600, help="seconds a model (default 600)")
     parser.add_argument("--memory", type=float, default=8, help="GB of address space a model (default 8)")
     parser.add_argument("--json", type=Path, help="also write the rows to this file")
+    parser.add_argument("--derived", default="", help="patterns of derivations, with commas; '*' for all")
+    parser.add_argument("--fp16", action="store_true", help="also compute in fp16")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one is not None:
-        print(json.dumps(examine(options.one, options.folder)))
+        print(json.dumps(examine(options.one, options.folder, options.derived, fp16=options.fp16)))
         return 0
-    print(HEAD)
+    print(HEAD + (HEAD_FP16 if options.fp16 else ""))
+    patterns = options.derived.split(",")
+    derived = (
+        [name for name in DERIVATIONS if any(fnmatch.fnmatch(name, p) for p in patterns)] if options.derived else [""]
+    )
     rows: list[dict[str, Any]] = []
     for path in sorted(p for p in options.folder.iterdir() if p.name.endswith((".onnx", ".onnx.xz"))):
         name = path.name.removesuffix(".xz").removesuffix(".onnx")
-        if fnmatch.fnmatch(name, options.only):
-            rows.append({"model": name} | in_own_process(path, options))
+        for derivation in derived if fnmatch.fnmatch(name, options.only) else ():
+            row = in_own_process(path, derivation, options)
+            if row["verdict"] == UNCHANGED:
+                continue
+            rows.append({"model": f"{name}+{derivation}" if derivation else name} | row)
             print(line(rows[-1]), flush=True)
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1))
-    good = [row for row in rows if row["verdict"].startswith("agrees")]
+    good = [row for row in rows if row["verdict"].startswith("agrees") and row.get("fp16_verdict") != "differs"]
     print(f"\n{len(good)} of {len(rows)} agree")
     for reason, count in Counter(
         cause for row in rows if row not in good for cause in causes(row["verdict"])
@@ -71,14 +88,15 @@ def causes(verdict: str) -> list[str]:
     return list(dict.fromkeys(found)) if verdict.startswith("refused") and found else [verdict[:160]]
 
 
-def in_own_process(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """The row of a model, from a process with its limits."""
+def in_own_process(path: Path, derivation: str, options: argparse.Namespace) -> dict[str, Any]:
+    """The row of a model, or of what a derivation makes of it, from a process with its limits."""
     limit = int(options.memory * 2**30)
 
     def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    command = [sys.executable, __file__, str(options.folder), "--one", str(path)]
+    command = [sys.executable, __file__, str(options.folder), "--one", str(path), "--derived", derivation]
+    command += ["--fp16"] if options.fp16 else []
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
@@ -100,12 +118,14 @@ def line(row: dict[str, Any]) -> str:
 
     counts = cell("nodes", 6) + cell("imported", 8) + cell("simplified", 8)
     times = cell("import_s", 7, ".2f") + cell("run_s", 7, ".1f") + cell("error", 10, ".1e")
-    return f"{row['model']:<52}{counts}{times}  {row['verdict'][:200]}"
+    text = f"{row['model']:<52}{counts}{times}  {row['verdict'][:200]}"
+    if "fp16_verdict" in row:
+        text += cell("fp16", 11, ".1e") + cell("rounding", 10, ".1e") + cell("warned", 8) + "  " + row["fp16_verdict"]
+    return text
 
 
-def examine(path: Path, folder: Path) -> dict[str, Any]:
-    """The row of one model."""
-    import numpy as np
+def examine(path: Path, folder: Path, derivation: str = "", *, fp16: bool = False) -> dict[str, Any]:
+    """The row of one model, or of what a derivation makes of it."""
 
     from graph_engine.errors import GraphEngineError
     from graph_engine.frontend_onnx.importer import import_onnx
@@ -116,6 +136,10 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {}
     try:
         model = load(path, folder)
+        if derivation:
+            model = derive(model, derivation)
+            if model is None:
+                return {"verdict": UNCHANGED}
         row["nodes"] = len(model.graph.node)
         show_logits(model)
         shapes, values, most = bindings(model, hints(path, folder))
@@ -127,6 +151,7 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
         row["imported"] = operators(module)
         compile_module(module, until=Phase.SIMPLIFIED)
         row["simplified"] = operators(module)
+        compile_module(module, until=Phase.FUSED)
         start = time.perf_counter()
         found = ReferenceGraph(module, path.name).run([feeds[name] for name in feeds if name not in values])
         row["run_s"] = time.perf_counter() - start
@@ -143,7 +168,9 @@ def examine(path: Path, folder: Path) -> dict[str, Any]:
             verdict = f"'{output.name}' is {got.dtype}{list(got.shape)}, not {wanted.dtype}{list(wanted.shape)}"
             return row | {"verdict": verdict}
     row["error"] = distance(expected, found)
-    bound = HALF_TOLERANCE if any(wanted.dtype == np.float16 for wanted in expected) else TOLERANCE
+    if fp16:
+        row |= fp16_columns(model, module, feeds, expected, onnxruntime_session)
+    bound = HALF_TOLERANCE if in_half(model) else TOLERANCE
     if row["error"] <= bound:
         return row | {"verdict": "agrees"}
     row["spread"] = spread(model, feeds, expected)
@@ -182,8 +209,8 @@ def spread(model: Any, feeds: dict[str, Any], expected: list[Any]) -> float:
     others = [onnxruntime_outputs(model, feeds, optimised=True)]
     for _ in range(3):
         nudged = {
-            name: value * (1 + random.choice([-1, 1], value.shape) * 2.0**-22).astype(value.dtype)
-            if value.dtype == np.float32
+            name: value * (1 + random.choice([-1, 1], value.shape) * 4 * np.finfo(value.dtype).eps).astype(value.dtype)
+            if value.dtype.kind == "f"
             else value
             for name, value in feeds.items()
         }
@@ -205,6 +232,19 @@ def load(path: Path, folder: Path) -> Any:
         spec.loader.exec_module(seeded)
         model = seeded.fill(model)
     return model
+
+
+def derive(model: Any, derivation: str) -> Any:
+    """What a derivation makes of a model; None if that is nothing, or nothing that onnxruntime takes: not our affair."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            derived = DERIVATIONS[derivation](model)
+        if derived is not None:
+            onnxruntime_session(derived)
+        return derived
+    except Exception as error:
+        print(f"{derivation}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
+        return None
 
 
 def show_logits(model: Any) -> None:
@@ -271,6 +311,16 @@ def inputs(model: Any, shapes: dict[str, tuple[int, ...]], values: dict[str, Any
     return feeds
 
 
+def in_half(model: Any) -> bool:
+    """Whether weights, inputs or casts of the model are fp16."""
+    half = 10
+    return (
+        any(tensor.data_type == half for tensor in model.graph.initializer)
+        or any(value.type.tensor_type.elem_type == half for value in model.graph.input)
+        or any(a.name == "to" and a.i == half for node in model.graph.node for a in node.attribute)
+    )
+
+
 def operators(module: Any) -> int:
     """Operators of the graph that compute something."""
     (function,) = module.ops
@@ -279,6 +329,11 @@ def operators(module: Any) -> int:
 
 def onnxruntime_outputs(model: Any, feeds: dict[str, Any], *, optimised: bool = False) -> list[Any]:
     """What onnxruntime gives, by default without graph optimisations."""
+    return onnxruntime_session(model, optimised=optimised).run(None, feeds)
+
+
+def onnxruntime_session(model: Any, *, optimised: bool = False) -> Any:
+    """The model in onnxruntime, on one thread."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -286,8 +341,7 @@ def onnxruntime_outputs(model: Any, feeds: dict[str, Any], *, optimised: bool = 
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimised else levels.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, feeds)
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 if __name__ == "__main__":
