@@ -46,5 +46,29 @@ def tiny() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def chain(layers: int = 12, channels: int = 8) -> onnx.ModelProto:
+    """Convolutions, each with BatchNormalization and ReLU: `conv1`, `bn1`, `relu1`, `conv2`, ..."""
+    rng = np.random.default_rng(1)
+    nodes, weights, value = [], [], "data"
+
+    def weight(name: str, shape: tuple[int, ...], low: float, high: float) -> str:
+        weights.append(numpy_helper.from_array(rng.uniform(low, high, shape).astype(np.float32), name))
+        return name
+
+    bounds = {"scale": (0.8, 1.2), "bias": (-0.3, 0.3), "mean": (-0.3, 0.3), "var": (0.8, 1.3)}
+    for n in range(1, layers + 1):
+        conv = [value, weight(f"conv{n}.weight", (channels, channels, 3, 3), -0.28, 0.28)]
+        nodes.append(helper.make_node("Conv", conv, [f"c{n}"], name=f"conv{n}", pads=[1, 1, 1, 1]))
+        norm = [f"c{n}", *(weight(f"bn{n}.{part}", (channels,), *bound) for part, bound in bounds.items())]
+        nodes.append(helper.make_node("BatchNormalization", norm, [f"n{n}"], name=f"bn{n}"))
+        nodes.append(helper.make_node("Relu", [f"n{n}"], [f"r{n}"], name=f"relu{n}"))
+        value = f"r{n}"
+    shape = [1, channels, 16, 16]
+    inputs = [helper.make_tensor_value_info("data", TensorProto.FLOAT, shape)]
+    outputs = [helper.make_tensor_value_info(value, TensorProto.FLOAT, shape)]
+    graph = helper.make_graph(nodes, "chain", inputs, outputs, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
 if __name__ == "__main__":
     onnx.save(tiny(), sys.argv[1] if len(sys.argv) > 1 else "tiny.onnx")

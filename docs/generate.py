@@ -21,6 +21,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 import textwrap
@@ -284,6 +285,9 @@ def example_folder() -> Iterator[None]:
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         onnx.save(example.tiny(), "tiny.onnx")
+        onnx.save(example.chain(), "chain.onnx")
+        for plugin in (DOCS.parent / "test" / "plugins").glob("*.py"):
+            shutil.copy(plugin, plugin.name)
         for command in SETUP:
             run(command)
         Path("broken.mlir").write_text(without_a_flag(Path("tiny.tasks.mlir").read_text()))
@@ -298,6 +302,8 @@ def without_a_flag(tasks: str) -> str:
 
 def run(command: str) -> str:
     """What one command line of our tools prints, on both streams; `| head -N` is understood."""
+    from graph_engine.pipelines.registry import forget_plugins
+
     command, _, head = command.partition(" | head -")
     name, *arguments = shlex.split(command)
     main = importlib.import_module(f"graph_engine.tools.{name.replace('-', '_')}.main").main
@@ -310,6 +316,7 @@ def run(command: str) -> str:
     except SystemExit:
         pass
     finally:
+        forget_plugins()
         os.environ.pop("COLUMNS")
         if before is not None:
             os.environ["COLUMNS"] = before

@@ -11,6 +11,8 @@ from typing import NoReturn
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.collection import relaxed_gc
+from graph_engine.pipelines.default import Phase
+from graph_engine.pipelines.registry import all_passes, help_line
 from graph_engine.pipelines.remark_report import FILTER_HELP, OPTION_HELP
 from graph_engine.pipelines.spec import PassSpec, nearest, parse_options, parse_pipeline
 
@@ -72,6 +74,31 @@ class PassFlagAction(argparse.Action):
         name, _, text = str(values).partition("=")
         spec = PassSpec(name, parse_options(text, f"--{name}"), f"--{name}")
         namespace.passes = [*(namespace.passes or []), spec]
+
+
+def add_pass_options(parser: argparse.ArgumentParser) -> None:
+    """The flags that choose passes, for the tools that run any list of them."""
+    add = parser.add_argument
+    add("-p", "--pass-pipeline", metavar="TEXT", dest="passes", action=PipelineAction, help="passes as 'a{x=1},b'")
+    add("--pass-flag", dest="passes", action=PassFlagAction, help=argparse.SUPPRESS)
+    add(
+        "--default-pipeline",
+        metavar="OPTIONS",
+        dest="passes",
+        action=DefaultPipelineAction,
+        help="all passes, e.g. 'soc=Ascend310P3'",
+    )
+    add("--compile-to", metavar="PHASE", help="end the default pipeline with this phase")
+
+
+def pass_help() -> str:
+    """All passes and phases with one line each, for the end of `--help`; nothing of xDSL is imported for it."""
+    passes = "\n".join(f"  --{name:<22}{help_line(name)}" for name in all_passes())
+    phases = "\n".join(f"  {phase.title:<24}{phase.value}" for phase in Phase)
+    return (
+        f"passes (a flag each, run in the order given, options as --PASS='a=1 b=2'):\n{passes}\n\n"
+        f"phases of the default pipeline:\n{phases}"
+    )
 
 
 def add_remark_options(parser: argparse.ArgumentParser) -> None:

@@ -26,6 +26,12 @@ def add_debug_options(parser: argparse.ArgumentParser) -> None:
     add("--debug", action="store_true", help="show the traceback of an error")
 
 
+def given_flags(found: argparse.Namespace) -> list[str]:
+    """Those of the flags that change how passes are run: a tool that runs none has to refuse them."""
+    names = ("validate_each", "crash_reproducer", "rewrite_limit")
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(found, name) is not None]
+
+
 def run_options(found: argparse.Namespace, **others: Any) -> RunOptions:
     """What the flags of `add_debug_options` say, beside `others`. Raises GraphEngineError for wrong ones."""
     from graph_engine.pipelines.runner import RunOptions

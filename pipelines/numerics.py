@@ -24,13 +24,15 @@ Answers = dict[str, list[list[Array]]]
 class Feeds:
     """Which inputs a graph is run on: `inputs` seeded sets (the seed counts up), or the files `input`, read once.
 
-    A dimension of unknown extent becomes `extent`.
+    A dimension of unknown extent becomes `extent`. With `inner`, tensors inside the graph have to agree as well as its
+    outputs, which may not show what happens far in front of them.
     """
 
     seed: int = 0
     inputs: int = 1
     input: str = ""
     extent: int = 2
+    inner: bool = False
 
     def __post_init__(self) -> None:
         if self.inputs < 1 or self.extent < 1 or self.seed < 0:

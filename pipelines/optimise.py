@@ -25,7 +25,7 @@ from graph_engine.pipelines.remark_report import RemarkReport
 from graph_engine.pipelines.reproducer import recorded_pipeline
 from graph_engine.pipelines.runner import PassFailed, Step, print_warnings, run_steps
 from graph_engine.pipelines.source import Chunk, Diagnostic, SourceError, one_line, parse, read_text, split
-from graph_engine.pipelines.spec import PassSpec
+from graph_engine.pipelines.spec import PassSpec, parse_options
 from graph_engine.pipelines.verification import InvalidOperation, verify
 from graph_engine.transforms.remarks import Remark
 
@@ -35,20 +35,12 @@ DEFAULT_PIPELINE = "default-pipeline"
 
 def optimise(options: argparse.Namespace) -> int:
     """Run the passes of a parsed ge-opt command line; returns the exit code."""
-    specs: list[PassSpec] = options.passes or []
-    if options.run_reproducer:
-        if specs or options.compile_to:
-            raise GraphEngineError("--run-reproducer runs the passes that the file names: it goes with no others")
-        specs = recorded_pipeline(read_text(options.input)[1], options.input)
-    if options.compile_to and not any(spec.name == DEFAULT_PIPELINE for spec in specs):
-        specs = [*specs, PassSpec(DEFAULT_PIPELINE, {}, "--compile-to")]
-    specs = with_options(specs, precision_options(options))
+    if options.bisect is not None:
+        from graph_engine.pipelines.bisect import BisectOptions, bisect_model
+
+        return bisect_model(options, BisectOptions.of(parse_options(options.bisect, "--bisect")))
+    specs = chosen_passes(options)
     until = Phase.named(options.compile_to) if options.compile_to else Phase.TASKS
-    for spec in specs:  # a wrong pass or option is told before anything is read
-        if spec.name == DEFAULT_PIPELINE:
-            check_default_options(spec.options)
-        else:
-            registry.instantiate(spec)
     report = RemarkReport(options.remarks, options.remarks_filter)
     run_options = debug_options.run_options(
         options,
@@ -97,6 +89,24 @@ def optimise(options: argparse.Namespace) -> int:
         return 1
     write_modules(results, options.output, generic=options.print_op_generic, locations=not options.no_locations)
     return 0
+
+
+def chosen_passes(options: argparse.Namespace) -> list[PassSpec]:
+    """The passes of a command line. Raises GraphEngineError for a wrong pass or option, before anything is read."""
+    specs: list[PassSpec] = options.passes or []
+    if getattr(options, "run_reproducer", False):
+        if specs or options.compile_to:
+            raise GraphEngineError("--run-reproducer runs the passes that the file names: it goes with no others")
+        specs = recorded_pipeline(read_text(options.input)[1], options.input)
+    if options.compile_to and not any(spec.name == DEFAULT_PIPELINE for spec in specs):
+        specs = [*specs, PassSpec(DEFAULT_PIPELINE, {}, "--compile-to")]
+    specs = with_options(specs, precision_options(options))
+    for spec in specs:
+        if spec.name == DEFAULT_PIPELINE:
+            check_default_options(spec.options)
+        else:
+            registry.instantiate(spec)
+    return specs
 
 
 def with_options(specs: Sequence[PassSpec], options: Mapping[str, str]) -> list[PassSpec]:

@@ -112,6 +112,16 @@ def load_plugin(path: str) -> None:
 
 
 def plugin_files() -> list[str]:
+    _list_anew()
+
+
+def forget_plugins() -> None:
+    """Undo every `load_plugin`."""
+    _FILES.clear()
+    _list_anew()
+
+
+def _list_anew() -> None:
     """The files that `load_plugin` has loaded."""
     return list(_FILES)
 

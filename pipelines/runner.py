@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 import traceback
@@ -167,12 +168,14 @@ def _apply(context: Context, module: ModuleOp, body: ModulePass, rewrites: Rewri
         raise PassFailed(f"pass '{body.name}': out of memory: {error}") from error
     except Exception as error:  # a mistake of the pass, which must not look like one of the tool
         at = None if rewrites.at is None else InvalidOperation(rewrites.at, str(error))
-        raise PassFailed(f"pass '{body.name}' crashed: {_told(error)}", at) from error
+        raise PassFailed(f"pass '{body.name}' crashed: {_told(error, body)}", at) from error
 
 
-def _told(error: Exception) -> str:
-    """`KeyError: 'axis' (my_pass.py:31)`: what was raised, and where."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
+def _told(error: Exception, body: ModulePass) -> str:
+    """`KeyError: 'axis' (my_pass.py:31)`: what was raised, and the line of the pass's own file that led to it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == inspect.getfile(type(body))]
+    frame = (own or frames)[-1]
     text = traceback.format_exception_only(error)[-1].strip()
     return f"{text} ({Path(frame.filename).name}:{frame.lineno})"
 

@@ -78,11 +78,12 @@ class Validator:
         after = answers(module, self.options)
         bound = numerics.bound(has_16_bits(self.before, module))
         worst = largest_difference(self.answers, after, exact=bound == 0)
-        if worst.share > bound:
-            operators = first_different(self.before, module, self.options, bound)
+        apart = worst.share > bound
+        operators = first_different(self.before, module, self.options, bound) if apart or self.options.inner else []
+        if apart or operators:
             allowed = f"declared {numerics.title}" + (f", {bound:.2g}" if bound else "")
             where = "; ".join(map(operator_title, operators[:3])) + ("; ..." if len(operators) > 3 else "")
-            text = f"after pass '{body.name}': the numbers change: {worst} ({allowed})"
+            text = f"after pass '{body.name}': the numbers change: {worst if apart else 'inside the graph'} ({allowed})"
             text += f"; first at {where}" if where else ""
             raise PassFailed(text, InvalidOperation(operators[0], text) if operators else None)
         self._lines.append(f"{body.name:<32}{numerics.title:<12}{bound:>9.2g}{max(worst.share, 0):>11.2g}")

@@ -16,7 +16,7 @@ config.test_source_root = os.path.dirname(__file__)
 commands = os.path.dirname(sys.executable)
 config.environment["PATH"] = os.pathsep.join((commands, os.environ.get("PATH", "")))
 config.environment.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-for tool in ("ge-opt", "ge-translate", "ge-run"):
+for tool in ("ge-opt", "ge-translate", "ge-run", "ge-bisect"):
     config.substitutions.append((rf"\b{tool}\b(?=\s)", os.path.join(commands, tool)))
 config.substitutions.append((r"\bFileCheck\b", os.path.join(commands, "filecheck")))
 

@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from graph_engine.pipelines.command_line import (
-    DefaultPipelineAction,
     OneLineParser,
-    PassFlagAction,
-    PipelineAction,
+    add_pass_options,
     add_precision_options,
     add_remark_options,
     collect_pass_flags,
     default_values,
     one_line_main,
+    pass_help,
 )
 from graph_engine.pipelines.debug_options import PLUGIN_HELP, add_debug_options, load_plugins
-from graph_engine.pipelines.default import Phase
-from graph_engine.pipelines.registry import all_passes, help_line
+from graph_engine.pipelines.registry import all_passes
 from graph_engine.pipelines.remark_report import TO_STDERR
 
 # argparse, not click: it is in the standard library, imports in a quarter of the time, and its actions run in
 # command-line order, which one flag per pass needs; click would be one more dependency for the same grammar.
 
-DEFAULTS = {"--default-pipeline": "", "--remarks": TO_STDERR, "--validate-each": ""}
+DEFAULTS = {"--default-pipeline": "", "--remarks": TO_STDERR, "--validate-each": "", "--bisect": ""}
 """What flags mean whose value may follow behind = only."""
 
 
 def make_parser() -> OneLineParser:
     """The command line. Help lists all passes; nothing of xDSL is imported for it."""
-    passes = "\n".join(f"  --{name:<22}{help_line(name)}" for name in all_passes())
-    phases = "\n".join(f"  {phase.title:<24}{phase.value}" for phase in Phase)
-    parser = OneLineParser(
-        prog="ge-opt",
-        description="Run passes on MLIR text.",
-        epilog=f"passes (a flag each, run in the order given, options as --PASS='a=1 b=2'):\n{passes}\n\n"
-        f"phases of the default pipeline:\n{phases}",
-    )
+    parser = OneLineParser(prog="ge-opt", description="Run passes on MLIR text.", epilog=pass_help())
     add = parser.add_argument
     add("input", nargs="?", default="-", help="MLIR file, or - for standard input")
     add("-o", dest="output", metavar="FILE", help="write here (weights beside it), not to standard output")
-    add("-p", "--pass-pipeline", metavar="TEXT", dest="passes", action=PipelineAction, help="passes as 'a{x=1},b'")
-    add("--pass-flag", dest="passes", action=PassFlagAction, help=argparse.SUPPRESS)
-    add(
-        "--default-pipeline",
-        metavar="OPTIONS",
-        dest="passes",
-        action=DefaultPipelineAction,
-        help="all passes, e.g. 'soc=Ascend310P3'",
-    )
-    add("--compile-to", metavar="PHASE", help="end the default pipeline with this phase")
+    add_pass_options(parser)
     add("--help-pass", metavar="NAME", help="describe a pass and its options")
     add("--split-input-file", action="store_true", help="treat pieces between '// -----' lines as files of their own")
     add("--verify-diagnostics", action="store_true", help="expect the errors in expected-error comments, or print them")
@@ -64,6 +45,7 @@ def make_parser() -> OneLineParser:
     add_precision_options(parser)
     add_debug_options(parser)
     add("--run-reproducer", action="store_true", help="run the passes that the first lines of the file name")
+    add("--bisect", metavar="OPTIONS", help="find the pass and the rewrite that spoil the numbers; see ge-bisect")
     add("--load-plugin", metavar="FILE", help=PLUGIN_HELP)
     return parser
 

@@ -12,10 +12,12 @@ from graph_engine.pipelines.command_line import (
     BIND_INPUT_HELP,
     OneLineParser,
     add_precision_options,
+    default_values,
     one_line_main,
     precision_options,
     use_one_blas_thread,
 )
+from graph_engine.pipelines.debug_options import add_debug_options, given_flags
 
 MODES = ("functional", "timing", "both")
 ENGINES = ("chip", "reference")
@@ -43,12 +45,13 @@ def make_parser() -> OneLineParser:
     add("--input-shape", metavar="SHAPES", help="name:dims;name:dims, for the open dimensions of an .onnx")
     add("--bind-input", metavar="NAME=VALUE", action="append", default=[], help=BIND_INPUT_HELP)
     add_precision_options(parser)
+    add_debug_options(parser)
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     """Check the flags against each other, then hand over to the session, which imports numpy."""
-    options = make_parser().parse(arguments)
+    options = make_parser().parse(default_values(arguments, {"--validate-each": ""}))
     use_one_blas_thread()
     options.outfmt = _choice("--outfmt", options.outfmt.upper(), ("NPY", "BIN", "TXT"))
     options.fill = (
@@ -67,6 +70,8 @@ def run(arguments: Sequence[str]) -> int:
             bool(precision_options(options)),
             "--engine reference runs the graph as it is: precision modes are for the compiler",
         )
+        for flag in given_flags(options):
+            raise GraphEngineError(f"--engine reference runs the graph as it is: {flag} is for the compiler")
         _refuse(options.real_bytes, "--real-bytes needs the chip's memories: it cannot go with --engine reference")
     if profiles and options.mode == "functional":
         raise GraphEngineError(f"--{profiles[0].replace('_', '-')} needs times: --mode timing or both on the chip")

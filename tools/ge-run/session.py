@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.command_line import precision_options
+from graph_engine.pipelines.debug_options import given_flags, run_options
 from graph_engine.target_ascend.om.atomic_write import write_atomically
 from graph_engine.target_ascend.om.container import is_om, load
 from graph_engine.target_ascend.runtime.device import RunResult, find_entry, run
@@ -29,7 +30,9 @@ def run_session(options: Namespace) -> int:
         result, names = _run_reference(options)
     else:
         pipeline = precision_options(options)
-        program = load_program(options.model, options.soc_version, options.input_shape, options.bind_input, pipeline)
+        program = load_program(
+            options.model, options.soc_version, options.input_shape, options.bind_input, pipeline, options
+        )
         point = find_entry(program)
         inputs = (
             []
@@ -60,10 +63,11 @@ def load_program(
     input_shape: str | None,
     bind_input: Sequence[str] = (),
     pipeline: Mapping[str, str] | None = None,
+    debug: Namespace | None = None,
 ) -> Program:
     """The program in an OM file, or the one that an .onnx or .mlir compiles to with the default pipeline.
 
-    `pipeline` are further options of the pipeline: precision modes.
+    `pipeline` are further options of the pipeline: precision modes. `debug` holds the flags that say how to run passes.
     """
     if is_om(_head(path)) or path.endswith(".om"):
         if input_shape:
@@ -73,6 +77,8 @@ def load_program(
         if pipeline:
             flag = next(iter(pipeline)).replace("_", "-")
             raise GraphEngineError(f"--{flag} is for .onnx and .mlir models; the precision of an OM is compiled in")
+        for flag in given_flags(debug) if debug is not None else ():
+            raise GraphEngineError(f"{flag} is for .onnx and .mlir models: no pass runs on an OM")
         program = load(path)
         if soc not in (None, program.soc):
             raise GraphEngineError(f"{path} is compiled for {program.soc}, not for --soc-version {soc}")
@@ -80,9 +86,10 @@ def load_program(
     module = _import(path, input_shape, bind_input)
     from graph_engine.lowering.emit_program import emit_program
     from graph_engine.pipelines.compile import compile_module
-    from graph_engine.pipelines.runner import print_warnings
+    from graph_engine.pipelines.runner import DEFAULT_OPTIONS, print_warnings
 
-    print_warnings(compile_module(module, soc or DEFAULT_SOC, pipeline=pipeline))
+    how = run_options(debug) if debug is not None else DEFAULT_OPTIONS
+    print_warnings(compile_module(module, soc or DEFAULT_SOC, options=how, pipeline=pipeline))
     program = emit_program(module, Path(path).stem)
     if soc not in (None, program.soc):
         raise GraphEngineError(f"{path} is lowered for {program.soc}, not for --soc-version {soc}")

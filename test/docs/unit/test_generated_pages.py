@@ -38,13 +38,15 @@ def test_every_page_can_be_reached_from_the_index() -> None:
 
 
 def test_every_flag_of_the_tools_is_described() -> None:
+    from graph_engine.tools.ge_bisect.main import make_parser as ge_bisect
     from graph_engine.tools.ge_opt.main import make_parser as ge_opt
     from graph_engine.tools.ge_run.main import make_parser as ge_run
     from graph_engine.tools.ge_translate.main import make_parser as ge_translate
 
     page = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
     sections = {name: text for name, text in re.findall(r"^## (ge-\w+)\n(.*?)(?=^## |\Z)", page, flags=re.S | re.M)}
-    for name, make_parser in (("ge-opt", ge_opt), ("ge-translate", ge_translate), ("ge-run", ge_run)):
+    tools = {"ge-opt": ge_opt, "ge-translate": ge_translate, "ge-run": ge_run, "ge-bisect": ge_bisect}
+    for name, make_parser in tools.items():
         flags = {flag for action in make_parser()._actions for flag in action.option_strings} - {"--pass-flag"}
         missing = [flag for flag in sorted(flags) if f"`{flag}" not in sections[name]]
         assert not missing, f"docs/tools.md, {name}: {', '.join(missing)}"

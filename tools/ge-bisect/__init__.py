@@ -1,0 +1,1 @@
+"""The ge-bisect command."""
