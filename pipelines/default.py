@@ -49,6 +49,8 @@ class Phase(Enum):
 DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-infer-shapes"),
     (Phase.SIMPLIFIED, "fold-constants"),
+    (Phase.SIMPLIFIED, "recognise-upsampling"),
+    (Phase.SIMPLIFIED, "propagate-transposes"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.SIMPLIFIED, "share-constants"),
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),

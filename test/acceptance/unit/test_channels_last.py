@@ -1,0 +1,38 @@
+"""A detector exported with its channels last becomes what its twin with the channels first becomes."""
+
+import numpy as np
+import pytest
+from harness.agreement import compile_program, main_block, relative_error
+from models.detector import detector
+from models.light import random_inputs, reference_outputs
+
+from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.pipelines.compile import compile_module
+from graph_engine.pipelines.default import Phase
+from graph_engine.target_ascend.runtime.device import run
+
+
+def test_the_twins_are_twins() -> None:
+    """onnxruntime gives both the same numbers."""
+    x = random_inputs(detector())["x"]
+    first = reference_outputs(detector(), {"x": x}).values()
+    last = reference_outputs(detector(last=True), {"x": x.transpose(0, 2, 3, 1)}).values()
+    for a, b in zip(first, last, strict=True):
+        np.testing.assert_allclose(a, b.transpose(0, 3, 1, 2), atol=1e-6)
+
+
+def test_only_the_borders_are_transposed() -> None:
+    """42 transposes are around convolutions and their kind: three are left, at the input and the outputs."""
+    module = import_onnx(detector(last=True))
+    compile_module(module, until=Phase.SIMPLIFIED)
+    assert sum(op.name == "ge.transpose" for op in main_block(module).ops) == 3
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["nchw", "nhwc"])
+def test_numbers(last: bool) -> None:
+    model = detector(last=last)
+    feeds = random_inputs(model, 2)
+    result = run(compile_program(model), list(feeds.values()), mode="functional", check=True)
+    assert result.findings == []
+    for value, right in zip(result.outputs, reference_outputs(model, feeds).values(), strict=True):
+        assert relative_error(value, right.astype(np.float64)) <= 0.01
