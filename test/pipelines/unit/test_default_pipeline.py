@@ -7,7 +7,7 @@ import pytest
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines import registry
-from graph_engine.pipelines.default import DEFAULT, Phase, default_pipeline
+from graph_engine.pipelines.default import DEFAULT, OPTIONS, Phase, default_pipeline
 from graph_engine.pipelines.spec import parse_pipeline
 
 
@@ -38,6 +38,20 @@ def test_until_and_after_choose_phases():
 def test_soc_reaches_the_passes_that_name_it():
     specs = [spec for _, spec in default_pipeline({"soc": "my chip.yaml"})]
     assert {spec.options["soc"] for spec in specs if "soc" in spec.options} == {"my chip.yaml"}
+
+
+def test_values_need_no_quoting_and_keys_are_not_prefixes_of_each_other():
+    name = """a "b" 'c' $soc}"""
+    options = {"keep_dtype": name, "keep_dtype_nodes": "conv$soc,$keep_dtype", "soc": "my chip.yaml"}
+    (mark,) = [spec for _, spec in default_pipeline(options) if spec.name == "mark-precision"]
+    assert mark.options["keep_dtype"] == name
+    assert mark.options["keep_dtype_nodes"] == "conv$soc,$keep_dtype"
+
+
+def test_every_option_reaches_a_pass():
+    values = {key: f"<{key}>" for key in OPTIONS}
+    given = {value for _, spec in default_pipeline(values) for value in spec.options.values()}
+    assert set(values.values()) <= given
 
 
 @pytest.mark.parametrize("title", [phase.title for phase in Phase])
