@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import time
 import traceback
@@ -174,7 +173,7 @@ def _apply(context: Context, module: ModuleOp, body: ModulePass, rewrites: Rewri
 def _told(error: Exception, body: ModulePass) -> str:
     """`KeyError: 'axis' (my_pass.py:31)`: what was raised, and the line of the pass's own file that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == inspect.getfile(type(body))]
+    own = [frame for frame in frames if frame.filename == type(body).apply.__code__.co_filename]
     frame = (own or frames)[-1]
     text = traceback.format_exception_only(error)[-1].strip()
     return f"{text} ({Path(frame.filename).name}:{frame.lineno})"

@@ -70,6 +70,16 @@ class Disorder(GePass):
                 inner.detach()
                 block.insert_op_before(inner, block.first_op)
                 return
+
+
+@dataclass(frozen=True)
+class Misuse(GePass):
+    """Call something that fails far from here."""
+
+    name = "misuse"
+
+    def apply(self, ctx, op):
+        op.body.block.insert_ops_before([None], op)
 '''
 
 
@@ -93,6 +103,7 @@ def imported() -> str:
     ("name", "message"),
     [
         ("crash", r"'ge.relu' \(\"node_y\"\): pass 'crash' crashed: KeyError: 'axis' \(fail.py:15\)"),
+        ("misuse", rf"pass 'misuse' crashed: .* \(fail.py:{PLUGIN.count(chr(10))}\)"),
         ("refuse", r"pass 'refuse': this model is not for me"),
         ("disorder", r"'ge.relu' .*: after pass 'disorder': .* does not dominate this use"),
     ],
@@ -102,7 +113,7 @@ def test_reproducer_fails_alike(name: str, message: str, capsys: pytest.CaptureF
     passes = f"ge-infer-shapes,{name},fuse-conv-bn-relu,propagate-layout{{soc=Ascend310P3}}"
     assert main(["--load-plugin=fail.py", "-p", passes, "--crash-reproducer=r.mlir", source]) == 1
     note, error = capsys.readouterr().err.splitlines()
-    assert re.search(rf"^m.mlir:\d+:\d+: error: .*{message}" if name != "refuse" else message, error)
+    assert re.search(rf"^m.mlir:\d+:\d+: error: .*{message}" if name not in ("misuse", "refuse") else message, error)
     head = Path("r.mlir").read_text().splitlines()
     assert head[2].startswith(f"// pipeline: {name},fuse-conv-bn-relu,propagate-layout")
     assert f"// rerun: {note.removeprefix('note: to rerun the pass that failed: ')}" == head[1]
