@@ -57,7 +57,10 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "fuse-conv-bn-relu"),
+    (Phase.FUSED, "fuse-transpose-matmul"),
+    (Phase.FUSED, "fuse-heads"),
     (Phase.FUSED, "fuse-matmul-elementwise"),
+    (Phase.FUSED, "fuse-reduction"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),
     (

@@ -35,6 +35,8 @@ PASSES: dict[str, str] = {
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
     "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",
+    "fuse-transpose-matmul": "graph_engine.transforms.fuse_transpose_matmul:FuseTransposeMatmulPass",
+    "fuse-heads": "graph_engine.transforms.fuse_heads:FuseHeads",
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",
     "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",

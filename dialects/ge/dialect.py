@@ -10,6 +10,7 @@ from graph_engine.dialects.ge.control_flow import CONTROL_FLOW
 from graph_engine.dialects.ge.convolution import CONVOLUTION
 from graph_engine.dialects.ge.elementwise import ELEMENTWISE
 from graph_engine.dialects.ge.fused import FUSED
+from graph_engine.dialects.ge.heads import HEADS
 from graph_engine.dialects.ge.indexing import INDEXING
 from graph_engine.dialects.ge.linear_algebra import LINEAR_ALGEBRA
 from graph_engine.dialects.ge.logic import LOGIC
@@ -46,6 +47,7 @@ GE = Dialect(
         *RECURRENCE,
         *REDUCTION,
         *SHAPE,
+        *HEADS,
         *INDEXING,
         *RUNTIME_SHAPE,
         *SELECTION,

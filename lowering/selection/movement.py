@@ -13,7 +13,8 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ge.core import GeOp
+from graph_engine.dialects.ge.core import GeOp, shape_of
+from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
@@ -28,6 +29,8 @@ from graph_engine.lowering.selection.choice import Choice, ConstantArgument, dty
 TYPES = {
     "layout.transdata": "TransData",
     "ge.transpose": "TransposeD",
+    "ge.split_heads": "ConfusionTransposeD",
+    "ge.merge_heads": "ConfusionTransposeD",
     "ge.concat": "ConcatD",
     "ge.pad": "PadD",
     "ge.slice": "SliceD",
@@ -63,6 +66,12 @@ def select_movement(op: Operation) -> Choice:
             add(0, x, target)
         case TransposeOp():
             add(0, [x[i] for i in values["perm"]], target)
+        case SplitHeadsOp():
+            *batch, rows, columns = x
+            add(0, [*batch, *_cut(columns, op.heads.value.data, rows)], target)
+        case MergeHeadsOp():
+            *batch, rows, columns = target
+            add(0, x, [*batch, *_cut(columns, shape_of(op.x)[-3], rows)])
         case ConcatOp():
             _concat(op, values["axis"] % len(target), target, add)
         case SliceOp():
@@ -85,6 +94,14 @@ def select_movement(op: Operation) -> Choice:
     return Choice(
         ("movement", movement), name, TYPES[op.name], lambda name, soc: build_movement(name, movement, soc), inputs
     )
+
+
+def _cut(columns: Axis, heads: int, rows: Axis) -> tuple[Axis, Axis, Axis]:
+    """Heads, rows, and the columns of one head."""
+    if columns.block:
+        raise NoKernel("heads of fractals that are not whole blocks")
+    each = columns.size // heads
+    return Axis(heads, each * columns.stride, heads), rows, Axis(each, columns.stride, each)
 
 
 def _concat(op: ConcatOp, axis: int, target: list[Axis], add: Callable[..., None]) -> None:

@@ -118,3 +118,19 @@ func.func @f(%x: tensor<4xf32>) {
   %y = ge.bitcast %x : (tensor<4xf32>) -> tensor<4xi64>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x3x10xf32>) {
+  // expected-error@+1 {{the columns of 2x3x10 do not fall into 4 heads}}
+  %y = ge.split_heads %x {heads = 4} : (tensor<2x3x10xf32>) -> tensor<2x4x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x10xf32>) {
+  // expected-error@+1 {{3x10 has no axis of heads}}
+  %y = ge.merge_heads %x : (tensor<3x10xf32>) -> tensor<3x10xf32>
+  return
+}

@@ -10,6 +10,7 @@ from harness.operators import run_operator, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
@@ -130,3 +131,11 @@ def test_expand() -> None:
 def test_many_repetitions_have_no_kernel() -> None:
     with pytest.raises(NoKernel, match="a repetition 300 times"):
         select(ExpandOp(value(ty((1, 7))), shape=[300, 7]))
+
+
+@pytest.mark.parametrize(("shape", "heads"), [((1, 128, 768), 12), ((2, 5, 24), 3), ((7, 64), 4), ((3, 1, 32), 2)], ids=str)
+def test_heads(shape: tuple[int, ...], heads: int) -> None:
+    x = numbers(shape)
+    cut = np.swapaxes(x.reshape(*shape[:-1], heads, -1), -2, -3)
+    np.testing.assert_array_equal(run_operator(SplitHeadsOp(value(ty(shape)), heads=heads), [x]), cut)
+    np.testing.assert_array_equal(run_operator(MergeHeadsOp(value(ty(cut.shape))), [np.ascontiguousarray(cut)]), x)

@@ -1,0 +1,49 @@
+// RUN: ge-opt --no-locations --fuse-transpose-matmul --split-input-file %s | FileCheck %s
+
+// Keys are transposed by the product.
+// CHECK-LABEL: func.func @keys
+// CHECK-NEXT: ge.matmul %q, %k {transpose_b = true} :
+// CHECK-NEXT: return
+func.func @keys(%q: tensor<2x4x8xf32>, %k: tensor<2x6x8xf32>) -> tensor<2x4x6xf32> {
+  %t = ge.transpose %k {perm = [0, 2, 1]} : (tensor<2x6x8xf32>) -> tensor<2x8x6xf32>
+  %0 = ge.matmul %q, %t : (tensor<2x4x8xf32>, tensor<2x8x6xf32>) -> tensor<2x4x6xf32>
+  return %0 : tensor<2x4x6xf32>
+}
+
+// -----
+
+// Both sides at once, one of them transposed already; the transpose with another reader stays for that one.
+// CHECK-LABEL: func.func @both
+// CHECK-NEXT: %[[T:.*]] = ge.transpose %a
+// CHECK-NEXT: ge.matmul %a, %b {transpose_a = true} :
+// CHECK-NEXT: return %{{.*}}, %[[T]]
+func.func @both(%a: tensor<8x4xf32>, %b: tensor<8x6xf32>) -> (tensor<4x6xf32>, tensor<4x8xf32>) {
+  %t = ge.transpose %a {perm = [1, 0]} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %u = ge.transpose %b {perm = [1, 0]} : (tensor<8x6xf32>) -> tensor<6x8xf32>
+  %0 = ge.matmul %t, %u {transpose_b = true} : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+  return %0, %t : tensor<4x6xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// [1, S, H, D] to [1, H, D, S] is split: the heads come to the front, the exchange of rows and columns goes to the product.
+// CHECK-LABEL: func.func @heads
+// CHECK-NEXT: %[[T:.*]] = ge.transpose %k {perm = [0, 2, 1, 3]}
+// CHECK-NEXT: ge.matmul %q, %[[T]] {transpose_b = true} :
+func.func @heads(%q: tensor<1x2x6x4xf32>, %k: tensor<1x6x2x4xf32>) -> tensor<1x2x6x6xf32> {
+  %t = ge.transpose %k {perm = [0, 2, 3, 1]} : (tensor<1x6x2x4xf32>) -> tensor<1x2x4x6xf32>
+  %0 = ge.matmul %q, %t : (tensor<1x2x6x4xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x6x6xf32>
+  return %0 : tensor<1x2x6x6xf32>
+}
+
+// -----
+
+// A transpose that leaves the columns in place gains nothing.
+// CHECK-LABEL: func.func @columns_stay
+// CHECK-NEXT: ge.transpose
+// CHECK-NEXT: ge.matmul %{{.*}}, %{{.*}} :
+func.func @columns_stay(%q: tensor<2x4x8xf32>, %k: tensor<8x2x6xf32>) -> tensor<2x4x6xf32> {
+  %t = ge.transpose %k {perm = [1, 0, 2]} : (tensor<8x2x6xf32>) -> tensor<2x8x6xf32>
+  %0 = ge.matmul %q, %t : (tensor<2x4x8xf32>, tensor<2x8x6xf32>) -> tensor<2x4x6xf32>
+  return %0 : tensor<2x4x6xf32>
+}

@@ -1,0 +1,96 @@
+"""Recognise how exporters cut a matrix into attention heads and join them: a reshape and a transpose become one operator.
+
+    %r = ge.reshape %x {shape = [1, 128, 12, 64]} : (tensor<1x128x768xf32>) -> ...
+    %h = ge.transpose %r {perm = [0, 2, 1, 3]} : ...
+    // becomes
+    %h = ge.split_heads %x {heads = 12} : (tensor<1x128x768xf32>) -> tensor<1x12x128x64xf32>
+
+Where both are stored as FRACTAL_NZ the operator moves nothing (see `ge.split_heads`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ge.core import DYNAMIC, shape_of
+from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
+from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
+from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.fusion import single_user
+from graph_engine.transforms.pass_base import GePass
+
+Roots = tuple[type[Operation], ...]
+
+
+def _exchanges_rows_and_heads(op: TransposeOp) -> bool:
+    """Whether a transpose exchanges the second and third axis from the back, and nothing else."""
+    perm = op.ints("perm")
+    rank = len(perm)
+    return rank >= 3 and perm == (*range(rank - 3), rank - 2, rank - 3, rank - 1)
+
+
+def _reshaped(x: SSAValue, shape: tuple[int, ...]) -> tuple[list[Operation], SSAValue]:
+    """`x` in `shape`, and the operator that it takes."""
+    if shape_of(x) == shape:
+        return [], x
+    reshape = ReshapeOp(x, shape=shape)
+    return [reshape], reshape.result
+
+
+class FuseSplitHeads(Pattern):
+    """transpose(reshape(x)) -> split_heads(x), where the reshape cuts the columns in two and keeps the rows."""
+
+    name = "fuse-split-heads"
+    root: ClassVar[Roots] = (TransposeOp,)
+
+    def rewrite(self, op: TransposeOp, rewriter: CountedRewriter) -> bool:
+        reshape = op.x.owner
+        if not isinstance(reshape, ReshapeOp) or not _exchanges_rows_and_heads(op):
+            return False
+        source, (*batch, rows, heads, columns) = shape_of(reshape.x), shape_of(op.x)
+        whole = (*batch, rows, heads * columns)
+        if DYNAMIC in (*source, *shape_of(op.x)) or 1 in (heads, rows) or not source or source[-1] != whole[-1]:
+            return False
+        made, x = _reshaped(reshape.x, whole)
+        rewriter.replace(op, [*made, SplitHeadsOp(x, heads=heads)])
+        return True
+
+
+class FuseMergeHeads(Pattern):
+    """reshape(transpose(x)) -> merge_heads(x), where the reshape joins what the transpose put side by side."""
+
+    name = "fuse-merge-heads"
+    root: ClassVar[Roots] = (ReshapeOp,)
+
+    def rewrite(self, op: ReshapeOp, rewriter: CountedRewriter) -> bool:
+        transpose = op.x.owner
+        if not isinstance(transpose, TransposeOp) or not _exchanges_rows_and_heads(transpose):
+            return False
+        result, (*batch, rows, heads, columns) = shape_of(op.result), shape_of(op.x)
+        whole = (*batch, rows, heads * columns)
+        if DYNAMIC in (*result, *shape_of(op.x)) or 1 in (heads, rows) or not result or result[-1] != whole[-1]:
+            return False
+        if single_user(transpose.result) is not op:
+            return False
+        merge = MergeHeadsOp(transpose.x)
+        made, _ = _reshaped(merge.result, result)
+        rewriter.replace(op, [merge, *made])
+        return True
+
+
+PATTERNS = (FuseSplitHeads, FuseMergeHeads)
+
+
+@dataclass(frozen=True)
+class FuseHeads(GePass):
+    """Both patterns in one walk."""
+
+    name = "fuse-heads"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns(op, [pattern() for pattern in PATTERNS])
