@@ -101,20 +101,28 @@ def check_operators(ops: list[GeOp], ranges: Ranges) -> None:
             warning(hazard.name, found[0], f"{hazard.text}{also}; {option}", nodes=names)
 
 
-def check_sample(block: Block, ops: list[GeOp], path: str) -> None:
+def check_sample(block: Block, ops: list[GeOp], ranges: Ranges, path: str) -> None:
     """One remark on what overflows on the sample in `path`, one on what rounding moves by more than the fp16 bound."""
-    found = [
-        loss for loss in losses(block, sample_inputs(block, path), ops) if loss.overflows or loss.share > FP16_SHARE
-    ]
-    for name, overflows in (("SampleOutOfRange", True), ("SampleLosesDigits", False)):
-        some = sorted((loss for loss in found if loss.overflows is overflows), key=lambda loss: -loss.share)
-        if some:
-            worst = some[0]
-            lost = f"moves by {min(worst.share, 1):.0%} of its range when rounded"
-            what = f"reaches {worst.largest:.6g}, beyond fp16," if overflows else lost
-            also = f" (so do {len(some) - 1} more)" if len(some) > 1 else ""
-            option, names = keeping(loss.op for loss in some)
-            warning(name, worst.op, f"{what} on the sample{also}; {option}", nodes=names)
+    found = list(losses(block, sample_inputs(block, path), ops))
+    beyond = [loss for loss in found if loss.overflows and not loss.reads_beyond]
+    if beyond:
+        worst = max(beyond, key=lambda loss: loss.largest)
+        text = f"reaches {worst.largest:.6g}, beyond fp16, on the sample"
+        kept = [loss.op for loss in found if loss.overflows or loss.reads_beyond]
+        _warn_of_sample("SampleOutOfRange", worst.op, text, len(beyond), kept)
+    inexact = [loss for loss in found if loss.share > FP16_SHARE and not loss.overflows]
+    if inexact:
+        worst = max(inexact, key=lambda loss: loss.share)
+        text = f"moves by {min(worst.share, 1):.0%} of its range when rounded on the sample"
+        makers = [ranges.definition(value) for loss in inexact for value in loss.op.operands]
+        kept = [op for op in makers if isinstance(op, GeOp) and not isinstance(op, ConstantOp)]
+        _warn_of_sample("SampleLosesDigits", worst.op, text, len(inexact), [*kept, *(loss.op for loss in inexact)])
+
+
+def _warn_of_sample(name: str, op: GeOp, text: str, count: int, kept: list[GeOp]) -> None:
+    also = f" (so do {count - 1} more)" if count > 1 else ""
+    option, names = keeping(kept)
+    warning(name, op, f"{text}{also}; {option}", nodes=names)
 
 
 @dataclass(frozen=True)
@@ -134,4 +142,4 @@ class CheckFp16Range(GePass):
             check_constants(ops, ranges)
             check_operators(ops, ranges)
             if self.sample:
-                check_sample(block, ops, self.sample)
+                check_sample(block, ops, ranges, self.sample)

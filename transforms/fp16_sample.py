@@ -56,6 +56,8 @@ class Loss:
     op: GeOp
     share: float
     largest: float
+    reads_beyond: bool = False
+    """Whether an operand is beyond fp16 already, so that the loss is not of its making."""
 
     @property
     def overflows(self) -> bool:
@@ -64,7 +66,7 @@ class Loss:
 
 
 def losses(block: Block, inputs: Mapping[SSAValue, Array], halved: Iterable[GeOp]) -> Iterator[Loss]:
-    """The losses of the operators `halved`, in program order; none where an operand is beyond fp16 already."""
+    """The losses of the operators `halved`, in program order."""
     import numpy as np
 
     chosen = set(halved)
@@ -81,7 +83,9 @@ def losses(block: Block, inputs: Mapping[SSAValue, Array], halved: Iterable[GeOp
                     x if element_of(value) != f32 or stays(op, index) else rounded.get(value, _half(x))
                     for index, (value, x) in enumerate(zip(op.operands, operands, strict=True))
                 ]
-                if all(np.isfinite(x).all() for x in halves if x.dtype.kind == "f"):
+                if any(np.isinf(x).any() for x in halves if x.dtype.kind == "f"):
+                    yield Loss(op, 0.0, float(np.abs(results[0]).max(initial=0)), reads_beyond=True)
+                else:
                     rounded[op.results[0]] = _half(evaluate_op(op, halves)[0])
                     yield _loss(op, results[0], rounded[op.results[0]])
 
