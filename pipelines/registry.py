@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "fuse-transpose-matmul": "graph_engine.transforms.fuse_transpose_matmul:FuseTransposeMatmulPass",
     "fuse-heads": "graph_engine.transforms.fuse_heads:FuseHeads",
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",
+    "fuse-reduction": "graph_engine.transforms.fuse_reduction:FuseReduction",
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",
     "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",
     "narrow-int64": "graph_engine.transforms.narrow_int64:NarrowInt64",
