@@ -83,7 +83,7 @@ def model_of(operator: str, form: Form, opset: int, mode: str) -> tuple[onnx.Mod
 
     def info(name: str, value: Array) -> onnx.ValueInfoProto:
         known = 1 if value.ndim > 3 else value.ndim - 1  # channels or features
-        symbols = [extent if i == known else f"{name}{i}" for i, extent in enumerate(value.shape)]
+        symbols = [extent if i == known else f"d{i}_{extent}" for i, extent in enumerate(value.shape)]
         shape = symbols if mode == "symbolic" and value.ndim > 1 else value.shape
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), shape)
 

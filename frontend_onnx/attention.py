@@ -8,6 +8,7 @@ a query that may attend nothing gets zeros, as ONNX has it, not nan.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
@@ -27,7 +28,9 @@ from graph_engine.frontend_onnx.activation import number
 from graph_engine.frontend_onnx.control_flow import used_in
 from graph_engine.frontend_onnx.convolve import convolve
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
+from graph_engine.frontend_onnx.extents import combined
 from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.runtime_shape import with_shape
 from graph_engine.frontend_onnx.values import BranchValues
 from graph_engine.frontend_onnx.windows import reshape
 
@@ -89,9 +92,7 @@ class Bias:
             bias = np.where(self.known, 0.0, -np.inf).astype(dtype)
             added.append(node.keep_constant(bias, f"{node.name}.mask"))
         if self.conditions:
-            both = self.conditions[0]
-            for condition in self.conditions[1:]:
-                both = node.emit(AndOp(both, condition))
+            both = self._all_conditions()
             zero, lowest = number(node, 0.0, self.like), number(node, float("-inf"), self.like)
             added.append(node.emit(SelectOp(both, zero, lowest)))
         if not added:
@@ -100,6 +101,28 @@ class Bias:
         for value in added[1:]:
             total = node.emit(AddOp(total, value))
         return total
+
+    def _all_conditions(self) -> SSAValue:
+        both = self.conditions[0]
+        for condition in self.conditions[1:]:
+            both = self.node.emit(AndOp(both, condition))
+        return both
+
+    def attends(self, bias: SSAValue) -> SSAValue:
+        """1 for every query that attends something, else 0; `bias` is what `value` gave.
+
+        Of conditions alone it does not take the infinities of `bias`, which fp16 on a chip that saturates has not.
+        """
+        import numpy as np
+
+        node, dtype = self.node, dtype_of(bias)
+        if self.added or not self.conditions:
+            largest = node.emit(ReduceMaxOp(bias, axes=[-1]))
+            return node.emit(CastOp(node.emit(CompareOp(largest, number(node, -np.inf, bias), predicate="gt")), dtype))
+        allowed = self._all_conditions()
+        if self.known is not None:
+            allowed = node.emit(AndOp(allowed, node.keep_constant(self.known, f"{node.name}.known")))
+        return node.emit(ReduceMaxOp(node.emit(CastOp(allowed, dtype)), axes=[-1]))
 
     def may_mask_all(self) -> bool:
         """Whether there may be a query that attends nothing."""
@@ -140,7 +163,9 @@ def attend(
     if bias is not None and shift is not None:
         biased = scores = node.emit(AddOp(scores, shift))
         if bias.may_mask_all():
-            scores, kept = _without_empty_rows(node, scores, shift)
+            kept = bias.attends(shift)
+            lowest = _LOWEST.get(dtype_of(scores), -3.4028234663852886e38)
+            scores = node.emit(MaximumOp(scores, number(node, lowest, scores)))  # no row of -inf alone
     original = dtype_of(scores)
     if softmax_type and softmax_type != original:
         scores = node.emit(CastOp(scores, softmax_type))
@@ -154,37 +179,35 @@ def attend(
 
 def _products(node: Node, q: SSAValue, k: SSAValue, scale: float) -> SSAValue:
     """scale * q kT, [batch, query heads, queries, keys]."""
-    batch, heads, queries, width = shape_of(q)
-    kv_heads, keys = shape_of(k)[1:3]
+    batch, _, queries, width = node.shape(q)
+    heads, kv_heads = shape_of(q)[1], shape_of(k)[1]
     if kv_heads < 1 or heads % kv_heads:
         raise Unsupported(f"{heads} query heads are no multiple of {kv_heads} heads of keys")
     if scale != 1.0:
         q = node.emit(MulOp(q, number(node, scale, q)))
     if heads == kv_heads:
         return node.emit(MatmulOp(q, k, transpose_b=True))
-    rows = static_dim(queries, "the number of queries") * (heads // kv_heads)
-    scores = node.emit(MatmulOp(reshape(node, q, (batch, kv_heads, rows, width)), k, transpose_b=True))
-    return reshape(node, scores, (batch, heads, queries, keys))
+    rows = combined(mul, queries, heads // kv_heads)
+    scores = node.emit(MatmulOp(with_shape(node, q, (batch, kv_heads, rows, width)), k, transpose_b=True))
+    return with_shape(node, scores, (batch, heads, queries, node.shape(k)[2]))
+
+
+def _scale(node: Node, q: SSAValue) -> float:
+    """The scale of the scores, by default 1 / sqrt(features of a head)."""
+    if node.has_attribute("scale"):
+        return node.float("scale")
+    return float(static_dim(shape_of(q)[3], "the features of a head")) ** -0.5
 
 
 def _weighted(node: Node, probabilities: SSAValue, v: SSAValue) -> SSAValue:
     """The sums of values, weighted by probabilities, [batch, query heads, queries, features]."""
-    batch, heads, queries, keys = shape_of(probabilities)
-    kv_heads, width = shape_of(v)[1], shape_of(v)[3]
+    batch, _, queries, keys = node.shape(probabilities)
+    heads, kv_heads = shape_of(probabilities)[1], shape_of(v)[1]
     if heads == kv_heads:
         return node.emit(MatmulOp(probabilities, v))
-    rows = static_dim(queries, "the number of queries") * (heads // kv_heads)
-    y = node.emit(MatmulOp(reshape(node, probabilities, (batch, kv_heads, rows, keys)), v))
-    return reshape(node, y, (batch, heads, queries, width))
-
-
-def _without_empty_rows(node: Node, scores: SSAValue, bias: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Scores without -inf, and 1 for every query that attends something, else 0."""
-    import numpy as np
-
-    smallest = _LOWEST.get(dtype_of(scores), -3.4028234663852886e38)
-    some = node.emit(CompareOp(node.emit(ReduceMaxOp(bias, axes=[-1])), number(node, -np.inf, bias), predicate="gt"))
-    return node.emit(MaximumOp(scores, number(node, smallest, scores))), node.emit(CastOp(some, dtype_of(scores)))
+    rows = combined(mul, queries, heads // kv_heads)
+    y = node.emit(MatmulOp(with_shape(node, probabilities, (batch, kv_heads, rows, keys)), v))
+    return with_shape(node, y, (batch, heads, queries, node.shape(v)[3]))
 
 
 def attention(node: Node) -> list[SSAValue | None]:
@@ -201,7 +224,7 @@ def attention(node: Node) -> list[SSAValue | None]:
         k = node.emit(ConcatOp([past_key, k], axis=2))
         v = node.emit(ConcatOp([past_value, v], axis=2))
     bias = _bias(node, q, k, past)
-    scale = node.float("scale", float(shape_of(q)[3]) ** -0.5)
+    scale = _scale(node, q)
     y, scores = attend(
         node,
         q,
@@ -220,7 +243,7 @@ def attention(node: Node) -> list[SSAValue | None]:
 def flex_attention(node: Node) -> SSAValue:
     """The same with its two bodies in place, on scores and on probabilities."""
     q, k, v = (node.operand(i) for i in range(3))
-    scores = _products(node, q, k, node.float("scale", float(shape_of(q)[3]) ** -0.5))
+    scores = _products(node, q, k, _scale(node, q))
     precision = _softmax_type(node) or ("f64" if dtype_of(q) == "f64" else "f32")
     if dtype_of(scores) != precision:
         scores = node.emit(CastOp(scores, precision))

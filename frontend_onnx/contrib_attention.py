@@ -80,7 +80,7 @@ def _causal(bias: Bias, queries: int, keys: int, past: int, window: int = -1) ->
 
 
 def _scale(node: Node, width: int) -> float:
-    return node.float("scale", 0.0) or float(width) ** -0.5
+    return node.float("scale", 0.0) or float(static_dim(width, "the features of a head")) ** -0.5
 
 
 def attention(node: Node) -> list[SSAValue | None]:

@@ -167,7 +167,7 @@ def log_softmax_along(node: Node, x: SSAValue, axis: int) -> SSAValue:
 def hardmax(node: Node) -> SSAValue:
     """Hardmax: 1 at the first largest element along the axis, as Softmax counts it, else 0."""
     x, axis, restore = _softmax_view(node)
-    y = one_hot_at_maximum(node, x, axis)
+    y = x if 0 in shape_of(x) else one_hot_at_maximum(node, x, axis)
     return y if restore is None else node.emit(ReshapeOp(y, shape=restore))
 
 

@@ -84,7 +84,7 @@ def with_shape(node: Node, x: SSAValue, extents: Sequence[Extent]) -> SSAValue:
     if tuple(extents) == own:
         return x
     shape = static(extents)
-    if shape.count(DYNAMIC) <= 1:
+    if DYNAMIC not in shape or (shape.count(DYNAMIC) == 1 and 0 not in shape):  # of no elements -1 can be anything
         return node.emit(ReshapeOp(x, shape=shape))
     import numpy as np
 

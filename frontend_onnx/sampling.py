@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from operator import mul
+from operator import floordiv, mul
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -245,32 +245,35 @@ def col2im(node: Node) -> SSAValue:
 def depth_to_space(node: Node) -> SSAValue:
     """DepthToSpace: reshape, transpose, reshape; CRD keeps the channel in front of the block, DCR behind."""
     x, block = node.operand(0), node.int("blocksize")
-    n, c, h, w = _image(x)
-    depth = static_dim(c, "the channels") // block**2
+    n, c, h, w = _image(node, x)
+    depth = c // block**2
     crd = node.string("mode", "DCR") == "CRD"
     wide, perm = ([depth, block, block], [0, 1, 4, 2, 5, 3]) if crd else ([block, block, depth], [0, 3, 4, 1, 5, 2])
-    split = node.emit(ReshapeOp(x, shape=[n, *wide, h, w]))
-    return node.emit(ReshapeOp(node.emit(TransposeOp(split, perm=perm)), shape=[n, depth, h * block, w * block]))
+    moved = node.emit(TransposeOp(with_shape(node, x, [n, *wide, h, w]), perm=perm))
+    height, width = (combined(mul, extent, block) for extent in (h, w))
+    if not isinstance(height, int) and not isinstance(width, int):  # one new extent at a time
+        moved = with_shape(node, moved, [n, depth, height, w, block])
+    return with_shape(node, moved, [n, depth, height, width])
 
 
 def space_to_depth(node: Node) -> SSAValue:
     """SpaceToDepth: reshape, transpose, reshape; CRD keeps the channel in front of the block, DCR behind."""
     x, block = node.operand(0), node.int("blocksize")
-    n, c, h, w = _image(x)
-    static_dim(c, "the channels")
+    n, c, h, w = _image(node, x)
+    height, width = (combined(floordiv, extent, block) for extent in (h, w))
     perm = [0, 1, 3, 5, 2, 4] if node.string("mode", "DCR") == "CRD" else [0, 3, 5, 1, 2, 4]
-    split = node.emit(ReshapeOp(x, shape=[n, c, h // block, block, w // block, block]))
-    moved = node.emit(TransposeOp(split, perm=perm))
-    return node.emit(ReshapeOp(moved, shape=[n, c * block**2, h // block, w // block]))
+    if not isinstance(height, int) and not isinstance(width, int):  # one new extent at a time
+        x = with_shape(node, x, [n, c, height, block, w])
+    moved = node.emit(TransposeOp(with_shape(node, x, [n, c, height, block, width, block]), perm=perm))
+    return with_shape(node, moved, [n, c * block**2, height, width])
 
 
-def _image(x: SSAValue) -> tuple[int, int, int, int]:
+def _image(node: Node, x: SSAValue) -> tuple[Extent, int, Extent, Extent]:
     shape = shape_of(x)
     if len(shape) != 4:
         raise Unsupported(f"input has rank {len(shape)}; 2-D images (rank 4) are supported")
-    static_dim(shape[2], "the height")
-    static_dim(shape[3], "the width")
-    return shape[0], shape[1], shape[2], shape[3]
+    batch, _, height, width = node.shape(x)
+    return batch, static_dim(shape[1], "the channels"), height, width
 
 
 CONVERTERS: dict[str, Converter] = {

@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.shape import ReshapeOp
+from graph_engine.frontend_onnx.extents import UnknownExtent
 from graph_engine.frontend_onnx.node import Node, Unsupported, shape_of, static_dim
 from graph_engine.frontend_onnx.runtime_shape import with_shape
 
@@ -82,12 +83,19 @@ def window_of(node: Node, kernel: Sequence[int], extents: Sequence[int] | None =
 
 
 def reshape(node: Node, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-    """`value` in another shape, which may have one unknown extent; nothing if it has that shape already."""
+    """`value` in another shape; nothing if it has that shape already.
+
+    Several unknown extents are those of `value`, in their order.
+    """
     if tuple(shape) == shape_of(value):
         return value
-    if list(shape).count(DYNAMIC) > 1:
+    if list(shape).count(DYNAMIC) <= 1:
+        return node.emit(ReshapeOp(value, shape=shape))
+    unknown = [extent for extent in node.shape(value) if isinstance(extent, UnknownExtent)]
+    if len(unknown) != list(shape).count(DYNAMIC):
         raise Unsupported("more than one unknown extent has to be reshaped; give input shapes")
-    return node.emit(ReshapeOp(value, shape=shape))
+    kept = iter(unknown)
+    return with_shape(node, value, [next(kept) if extent == DYNAMIC else extent for extent in shape])
 
 
 def with_unit_axis(node: Node, value: SSAValue) -> SSAValue:

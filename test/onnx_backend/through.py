@@ -109,7 +109,8 @@ Run = tuple[Imported, list[Any], list[Any]]
 def through_reference(case: Case, *, bind: bool = False) -> tuple[Outcome, list[Run]]:
     """Imports the case, runs the passes before precision and layout, and compares what the reference then gives.
 
-    With `bind`, inputs are bound until all sizes are known. Returns one run a module, to go on with. Raises GraphEngineError on refusal, AssertionError on wrong outputs.
+    With `bind`, inputs are bound until all sizes are known. Returns one run a module, to go on with. Raises
+    GraphEngineError on refusal, AssertionError on wrong outputs.
     """
     outcome = Outcome()
     runs: list[Run] = []

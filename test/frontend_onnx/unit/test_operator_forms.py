@@ -65,7 +65,7 @@ def test_integer_convolution_over_three_axes(x: str, w: str, group: int) -> None
         agree("ConvInteger", {"x": image, "w": kernel, "xz": zero, "wz": np.array(3, w)}, geometry, opset=10)
 
 
-@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
 @pytest.mark.parametrize("shape", [(2, 0), (0, 3)])
 def test_softmax_of_no_elements(op_type: str, shape: tuple[int, ...]) -> None:
     agree(op_type, {"x": floats(*shape)}, {"axis": 1})
@@ -75,3 +75,14 @@ def test_softmax_of_no_elements(op_type: str, shape: tuple[int, ...]) -> None:
 def test_statistics_of_a_layer_are_fp32(dtype: str) -> None:
     inputs = {"x": floats(3, 4, dtype=dtype), "s": floats(4, dtype=dtype), "b": floats(4, dtype=dtype)}
     agree("LayerNormalization", inputs, outputs=3, tolerance=2e-3 if dtype == "float16" else 1e-5)
+
+
+@pytest.mark.parametrize("mask", ["bool", "float"])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_a_query_that_attends_nothing_gives_zeros(mask: str, causal: int) -> None:
+    allowed = RNG.integers(0, 2, (2, 1, 5, 5)).astype(bool)
+    allowed[0, 0, 1] = allowed[1, 0, 4] = False
+    bias = allowed if mask == "bool" else np.where(allowed, 0, -np.inf).astype(F32)
+    inputs = {name: floats(2, 4, 5, 4) for name in "qkv"} | {"mask": bias}
+    used = agree("Attention", inputs, {"is_causal": causal}, opset=23)
+    assert ("compare" in used) == (mask == "float")  # conditions need no infinities, which saturate in fp16

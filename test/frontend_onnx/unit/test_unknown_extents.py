@@ -13,6 +13,7 @@ from models.small import GraphBuilder
 from onnx import helper
 
 from graph_engine.dialects.ge.evaluate import evaluate_block
+from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.extents import Extents, UnknownExtent, combined, largest, smallest
 from graph_engine.frontend_onnx.importer import import_onnx
 
@@ -83,6 +84,50 @@ def test_heads_are_split_at_unknown_batch_and_length() -> None:
     y = g.node("Reshape", back, g.node("Concat", g.extent(x, 0), g.extent(x, 1), g.ints(-1), axis=0))
     used = check(finished(g, y), [{"x": (2, 5, 12)}, {"x": (1, 1, 12)}])
     assert used.count("reshape_to") == 2
+
+
+def test_blocks_of_images_of_any_size() -> None:
+    """Both extents are new, N times the block: a reshape for each."""
+    for mode in ("DCR", "CRD"):
+        g = Graph()
+        x = g.input("x", ["N", 8, "H", "W"])
+        wide = g.node("DepthToSpace", x, blocksize=2, mode=mode)
+        y = g.node("SpaceToDepth", wide, blocksize=2)
+        sizes: list[Mapping[str, Sequence[int]]] = [{"x": (1, 8, 3, 5)}, {"x": (2, 8, 4, 1)}]
+        check(finished(g, wide, y), sizes)
+
+
+def test_blocks_of_images_of_known_height_are_plain_reshapes() -> None:
+    g = Graph()
+    y = g.node("DepthToSpace", g.input("x", [1, 8, 3, "W"]), blocksize=2)
+    assert check(finished(g, y), [{"x": (1, 8, 3, 5)}]) == ["reshape", "transpose", "reshape"]
+
+
+@pytest.mark.parametrize("kv", [1, 2, 4])
+def test_attention_of_any_batch_and_length(kv: int) -> None:
+    g = Graph(opset=23)
+    q, k = g.input("q", ["N", "Q", 16]), g.input("k", ["N", "K", 4 * kv])
+    mask = g.input("m", ["N", 1, "Q", "K"])
+    y = g.node("Attention", q, k, k, mask, q_num_heads=4, kv_num_heads=kv)
+    sizes = [
+        {"q": (2, 3, 16), "k": (2, 5, 4 * kv), "m": (2, 1, 3, 5)},
+        {"q": (1, 1, 16), "k": (1, 7, 4 * kv), "m": (1, 1, 1, 7)},
+    ]
+    check(finished(g, y), sizes)
+
+
+def test_attention_of_heads_of_unknown_width_is_refused() -> None:
+    """Its scale is the width's."""
+    g = Graph(opset=23)
+    x = g.input("x", [1, 2, 3, "D"])
+    with pytest.raises(GraphEngineError, match="features of a head must be known"):
+        import_onnx(finished(g, g.node("Attention", x, x, x)))
+
+
+def test_an_axis_is_added_to_no_elements() -> None:
+    g = Graph()
+    y = g.node("Unsqueeze", g.input("x", ["N", 0]), g.ints(1))
+    check(finished(g, y), [{"x": (3, 0)}, {"x": (1, 0)}])
 
 
 def test_one_unknown_extent_stays_a_plain_reshape() -> None:
