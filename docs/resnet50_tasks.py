@@ -1,8 +1,13 @@
-"""Writes resnet50_tasks.md: the tasks that light_resnet50 becomes, in order, as `make demo` compiles it."""
+"""Writes resnet50_tasks.md, the tasks that light_resnet50 becomes in order as `make demo` compiles it, and the demo's
+figures in README.md."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -70,5 +75,24 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def demo() -> str:
+    """What the demo prints behind its progress, without titles and with the first of the longest tasks only."""
+    command = [sys.executable, "-m", "graph_engine.tools.demo"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | {"COLUMNS": "120"})
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    lines = lines[next(i for i, line in enumerate(lines) if "before fusion" in line) :]
+    task_rows = [line for line in lines if line.startswith("│") and line.count("│") == 7]
+    dropped = {*task_rows[3:], *(line for line in lines if line.startswith(("Engines (", "Longest tasks (")))}
+    return "\n".join(line for line in lines if line not in dropped)
+
+
+def with_demo(readme: str) -> str:
+    """README.md with the demo's figures as they are now."""
+    block = f"<!-- demo -->\n```text\n{demo()}\n```\n<!-- end -->"
+    return re.sub(r"<!-- demo -->\n.*?<!-- end -->", lambda _: block, readme, flags=re.S)
+
+
 if __name__ == "__main__":
     (DOCS / "resnet50_tasks.md").write_text(page(), encoding="utf-8")
+    readme = DOCS.parent / "README.md"
+    readme.write_text(with_demo(readme.read_text(encoding="utf-8")), encoding="utf-8")
