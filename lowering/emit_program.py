@@ -1,12 +1,12 @@
-"""From a module in phase `tasks` to the OM program: kernels encoded, weights materialised, tasks as plain data."""
+"""From a module in phase `tasks` to the OM program: kernels encoded, weights to be read, tasks as plain data."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.dialects.ascend.task import (
@@ -24,10 +24,10 @@ from graph_engine.dialects.ascend.task import (
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.locations import source_nodes
-from graph_engine.dialects.ge.weights import materialize
 from graph_engine.dialects.layout import format_name, physical_shape, storage_bytes
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.encode_kernel import encode_kernel
+from graph_engine.lowering.weight_segment import WeightSegment
 from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.om.program import (
     AicpuCall,
@@ -44,9 +44,6 @@ from graph_engine.target_ascend.om.program import (
     Wait,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-
 
 def emit_program(module: ModuleOp, name: str = "model") -> Program:
     """The program of a module. Raises GraphEngineError if the module is not in phase `tasks`."""
@@ -55,32 +52,20 @@ def emit_program(module: ModuleOp, name: str = "model") -> Program:
         raise GraphEngineError("the module holds no ascend.task.program; compile it to phase `tasks` first")
     kernels = {op.sym_name.data: encode_kernel(op) for op in module.ops if isinstance(op, KernelOp)}
     entries = [_entry_point(program) for program in programs]
-    weights = memoryview(_weights(programs))  # pyright: ignore[reportArgumentType]
-    return Program(name, programs[0].soc.data, entries, kernels, weights)
+    return Program(name, programs[0].soc.data, entries, kernels, _weights(programs))
 
 
 def _buffers(program: ProgramOp) -> list[BufferOp]:
     return [op for op in program.body.block.ops if isinstance(op, BufferOp)]
 
 
-def _weights(programs: list[ProgramOp]) -> np.ndarray[Any, Any]:
-    """The weight segment, each tensor computed, stored and forgotten in turn."""
-    import numpy as np
-
-    places: dict[int, BufferOp] = {}
-    total = 0
+def _weights(programs: list[ProgramOp]) -> WeightSegment:
+    tensors: dict[int, tuple[Attribute, Tensor]] = {}
     for buffer in (b for program in programs for b in _buffers(program)):
         if buffer.segment.data == "weight":
-            offset = _offset(buffer)
-            places[offset] = buffer
-            total = max(total, offset + storage_bytes(buffer.tensor.type))
-    segment = np.zeros(total, np.uint8)
-    for offset, buffer in places.items():
-        assert buffer.value is not None
-        ty = buffer.tensor.type
-        stored = np.ascontiguousarray(materialize(buffer.value, ty)).reshape(-1).view(np.uint8)
-        segment[offset : offset + stored.size] = stored
-    return segment
+            assert buffer.value is not None
+            tensors[_offset(buffer)] = buffer.value, buffer.tensor.type
+    return WeightSegment(tensors)
 
 
 def _offset(buffer: BufferOp) -> int:
