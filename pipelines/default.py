@@ -15,7 +15,7 @@ DEFAULT_SOC = "Ascend310P3"
 class Phase(Enum):
     """How far a module has come; every phase prints, parses and verifies. The values say what holds at its end."""
 
-    IMPORTED = "the model's operators as `ge`, one to one"
+    IMPORTED = "the model in operators of `ge`"
     SIMPLIFIED = "all shapes inferred, constants folded, nothing dead or computed twice"
     FUSED = "each `ge.fused` or plain operator is one kernel to be"
     PRECISION = "every tensor has the element type it will be computed in"
