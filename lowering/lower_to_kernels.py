@@ -31,12 +31,15 @@ from graph_engine.lowering.selection.table import select
 from graph_engine.lowering.static_sizes import require_static_sizes
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
+from graph_engine.transforms.formats import is_transposed_view
 from graph_engine.transforms.formats import is_view as stored_alike
 from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 
 
 def is_view(op: Operation) -> bool:
     """Whether `op` renames bytes: a view of a tensor that already lies in memory as the result does."""
+    if is_transposed_view(op):
+        return True
     if not isinstance(op, GeOp) or not op.has(Trait.VIEW):
         return False
     return stored_alike(cast(Tensor, op.operands[0].type), op.result.type)

@@ -24,6 +24,7 @@ from graph_engine.dialects.ge.core import element_of, shape_of
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, with_encoding
+from graph_engine.transforms import border_transposes
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.explain_transdata import explain
 from graph_engine.transforms.formats import FormatRules, is_view, tensor
@@ -144,7 +145,14 @@ def share_conversions(block: Block, context: RewriteContext) -> None:
                     rewriter.replace(op, (), [first])
 
 
-PATTERNS = (CancelInverse, ComposeTransdata, TransdataToView, MergeViews, TransdataThroughReshape)
+PATTERNS = (
+    CancelInverse,
+    ComposeTransdata,
+    TransdataToView,
+    MergeViews,
+    TransdataThroughReshape,
+    *border_transposes.PATTERNS,
+)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
-from graph_engine.dialects.layout import TransDataOp, is_plain
+from graph_engine.dialects.layout import NHWC, TransDataOp, encoding_of, is_plain
 from graph_engine.transforms.conversions import stored_bytes
-from graph_engine.transforms.formats import Family, FormatRules, family_of, format_of, tensor
+from graph_engine.transforms.formats import Family, FormatRules, family_of, format_of, is_transposed_view, tensor
 from graph_engine.transforms.remarks import analysis
 
 
@@ -27,10 +27,12 @@ def _explain(op: TransDataOp, rules: FormatRules) -> None:
     if family is None:  # a matter of the model's own formats
         return
     readers = [use.operation for use in op.y.uses]
-    if is_plain(op.x.type):
+    if len(readers) == 1 and is_transposed_view(readers[0]):
+        readers = [use.operation for use in readers[0].results[0].uses]
+    if _is_model_order(op.x):
         ends: Sequence[Operation | None] = [_maker(op.x)]
         other = readers
-    elif is_plain(op.y.type):
+    elif _is_model_order(op.y):
         ends, other = readers, [_maker(op.x)]
     else:
         ends, other = [], [_maker(op.x), *readers]
@@ -68,7 +70,15 @@ def _reason(op: Operation | None, family: Family, rules: FormatRules) -> tuple[s
     return f"{what} has no {family.value} form for these shapes", f"a {family.value} form of {what} would remove it", 1
 
 
+def _is_model_order(value: SSAValue) -> bool:
+    """Whether a value is stored as models have it: row-major, channels first or last."""
+    return is_plain(value.type) or isinstance(encoding_of(value.type), NHWC)
+
+
 def _maker(value: SSAValue) -> Operation | None:
+    """What makes a value, None for an input; a transpose that is a view makes nothing."""
+    if isinstance(value.owner, Operation) and is_transposed_view(value.owner):
+        return _maker(value.owner.operands[0])
     return value.owner if isinstance(value.owner, Operation) else None
 
 

@@ -27,10 +27,11 @@ from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
-from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp
+from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.upsampling import repetitions
 from graph_engine.dialects.layout import (
     NC1HWC0,
+    NHWC,
     Encoding,
     FractalNZ,
     FractalZ,
@@ -369,6 +370,16 @@ def is_view(source: TensorType[Any], target: TensorType[Any]) -> bool:
         return True
     same = encoding_of(source) == encoding_of(target) and isinstance(encoding_of(source), NC1HWC0)
     return same and _pixels(source) is not None and _pixels(source) == _pixels(target)
+
+
+def is_transposed_view(op: Operation) -> bool:
+    """Whether a transpose between NHWC as a shape and NHWC as a format leaves every byte in its place."""
+    if not isinstance(op, TransposeOp):
+        return False
+    ends = (op.x.type, op.result.type)
+    if op.ints("perm") == (0, 3, 1, 2):
+        return is_plain(ends[0]) and isinstance(encoding_of(ends[1]), NHWC)
+    return op.ints("perm") == (0, 2, 3, 1) and isinstance(encoding_of(ends[0]), NHWC) and is_plain(ends[1])
 
 
 def _pixels(stored: TensorType[Any]) -> tuple[int, ...] | None:

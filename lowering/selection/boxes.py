@@ -10,6 +10,7 @@ from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.layout import (
     NC1HWC0,
+    NHWC,
     FractalNZ,
     FractalZ,
     FractalZKN,
@@ -41,6 +42,8 @@ def storage(ty: Tensor) -> list[Axis]:
     encoding = encoding_of(ty)
     stored = physical_shape(ty)
     strides = row_major(stored)
+    if isinstance(encoding, NHWC):
+        return [Axis(shape[axis], strides[place], shape[axis]) for axis, place in enumerate((0, 3, 1, 2))]
     if isinstance(encoding, NC1HWC0):
         channel = Axis(shape[1], 1, 0, stored[-1], strides[1])
         rest = [Axis(n, s, n) for n, s in zip(shape[2:], strides[2:4], strict=False)]

@@ -88,3 +88,24 @@ func.func @guards(%x: tensor<1x8x4x4xf16, #layout.nc1hwc0>, %y: tensor<1x8x4x4xf
   %3 = layout.transdata %2 : tensor<1x8x4x4xf16> -> tensor<1x8x4x4xf16, #layout.nc1hwc0>
   return %1, %2, %3 : tensor<1x8x4x4xf16, #layout.nc1hwc0>, tensor<1x8x4x4xf16>, tensor<1x8x4x4xf16, #layout.nc1hwc0>
 }
+
+// -----
+
+// NHWC is a format: the transposes at the borders are views, and the casts are done on the way.
+// CHECK-LABEL: func.func @channels_last
+func.func @channels_last(%x: tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf32> {
+  // CHECK-NEXT: %[[V:.*]] = ge.transpose %x {perm = [0, 3, 1, 2]} : (tensor<1x8x8x3xf32>) -> tensor<1x3x8x8xf32, #layout.nhwc>
+  // CHECK-NEXT: %[[T:.*]] = layout.transdata %[[V]] : tensor<1x3x8x8xf32, #layout.nhwc> -> tensor<1x3x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[R:.*]] = ge.relu %[[T]]
+  // CHECK-NEXT: %[[O:.*]] = layout.transdata %[[R]] : {{.*}} -> tensor<1x3x8x8xf32, #layout.nhwc>
+  // CHECK-NEXT: %[[Y:.*]] = ge.transpose %[[O]] {perm = [0, 2, 3, 1]} : (tensor<1x3x8x8xf32, #layout.nhwc>) -> tensor<1x8x8x3xf32>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = ge.cast %x : (tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf16>
+  %1 = ge.transpose %0 {perm = [0, 3, 1, 2]} : (tensor<1x8x8x3xf16>) -> tensor<1x3x8x8xf16>
+  %2 = layout.transdata %1 : tensor<1x3x8x8xf16> -> tensor<1x3x8x8xf16, #layout.nc1hwc0>
+  %3 = ge.relu %2 : (tensor<1x3x8x8xf16, #layout.nc1hwc0>) -> tensor<1x3x8x8xf16, #layout.nc1hwc0>
+  %4 = layout.transdata %3 : tensor<1x3x8x8xf16, #layout.nc1hwc0> -> tensor<1x3x8x8xf16>
+  %5 = ge.transpose %4 {perm = [0, 2, 3, 1]} : (tensor<1x3x8x8xf16>) -> tensor<1x8x8x3xf16>
+  %6 = ge.cast %5 : (tensor<1x8x8x3xf16>) -> tensor<1x8x8x3xf32>
+  return %6 : tensor<1x8x8x3xf32>
+}

@@ -1,15 +1,22 @@
 """A detector exported with its channels last becomes what its twin with the channels first becomes."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
-from harness.agreement import compile_program, main_block, relative_error
+from harness.agreement import compile_program, main_block, relative_error, tasks_of
 from models.detector import detector
 from models.light import random_inputs, reference_outputs
 
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.pipelines.compile import compile_module
 from graph_engine.pipelines.default import Phase
+from graph_engine.target_ascend.om.program import Program
 from graph_engine.target_ascend.runtime.device import run
+
+
+def kinds(program: Program) -> Counter[str]:
+    return Counter(task.type for task in tasks_of(program))
 
 
 def test_the_twins_are_twins() -> None:
@@ -36,3 +43,9 @@ def test_numbers(last: bool) -> None:
     assert result.findings == []
     for value, right in zip(result.outputs, reference_outputs(model, feeds).values(), strict=True):
         assert relative_error(value, right.astype(np.float64)) <= 0.01
+
+
+def test_as_many_tasks() -> None:
+    first, last = kinds(compile_program(detector())), kinds(compile_program(detector(last=True)))
+    assert last == first
+    assert first["TransData"] == 3
