@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 LARGEST = {"f16": 65504.0, "f32": 3.4028234663852886e38, "bf16": 3.3895313892515355e38, "f64": inf}
 """The largest finite number of an element type."""
 
+KEPT = 4096
+"""Elements of a constant whose numbers are kept during the analysis; larger ones are read again where needed."""
+
 
 class Ranges:
     """The bounds of every value of one block, and of those inside its `ge.fused`.
@@ -41,15 +44,13 @@ class Ranges:
         self._arrays: dict[SSAValue, np.ndarray[Any, Any]] = {}
         for op in block.ops:
             self._visit(op)
-        self._arrays.clear()
 
     def __getitem__(self, value: SSAValue) -> Bounds:
         """The bounds of `value`."""
         value = self.origin(value)
         if value not in self._bounds:
-            owner = value.owner
-            known = Bounds.of(_ends(self.array(value))) if isinstance(owner, ConstantOp) else Bounds()
-            self._bounds[value] = fitted(known, value)
+            self.array(value)
+            self._bounds.setdefault(value, fitted(Bounds(), value))
         return self._bounds[value]
 
     def origin(self, value: SSAValue) -> SSAValue:
@@ -68,16 +69,20 @@ class Ranges:
         return owner if isinstance(owner, Operation) else None
 
     def array(self, value: SSAValue) -> np.ndarray[Any, Any] | None:
-        """The numbers of a constant, None for anything else and for a weight that no store has."""
+        """The numbers of a constant, None for anything else and for a weight that no store has; small ones are kept."""
         value = self.origin(value)
         if not isinstance(value.owner, ConstantOp):
             return None
-        if value not in self._arrays:
-            try:
-                self._arrays[value] = logical_value(value.owner.value, value.owner.result.type)
-            except GraphEngineError:
-                return None
-        return self._arrays[value]
+        if value in self._arrays:
+            return self._arrays[value]
+        try:
+            array = logical_value(value.owner.value, value.owner.result.type)
+        except GraphEngineError:
+            return None
+        self._bounds.setdefault(value, fitted(Bounds.of(_ends(array)), value))
+        if array.size <= KEPT:
+            self._arrays[value] = array
+        return array
 
     def _visit(self, op: Operation) -> None:
         from graph_engine.transforms.range_rules import bounds_of
@@ -117,11 +122,11 @@ def integers(name: str) -> Bounds | None:
     )
 
 
-def _ends(array: np.ndarray[Any, Any] | None) -> tuple[float, ...]:
+def _ends(array: np.ndarray[Any, Any]) -> tuple[float, ...]:
     """The smallest and largest number of an array, none of an empty one."""
     import numpy as np
 
-    if array is None or not array.size or array.dtype.kind not in "fiub":
+    if not array.size or array.dtype.kind not in "fiub":
         return ()
     if array.dtype == np.float16:
         array = array.astype(np.float32)
