@@ -1,6 +1,8 @@
 """Malformed model files through ge-translate: one message that names the place and the cure, exit 1, no output file."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -131,6 +133,16 @@ def test_name_that_is_no_utf8(tmp_path: Path, capsys: Capture) -> None:
     text = refusal(saved(tmp_path, content.replace(b"xxxx", b"x\xfexx")), capsys)
     assert "input 0: the name 'x\\xfexx' is not UTF-8" in text
     assert "node 'node_yyyy' (Relu): the name 'x\\xfexx' is not UTF-8" in text
+
+
+def test_the_tool_itself_ends_without_a_traceback(tmp_path: Path) -> None:
+    """In a process of its own, with warnings as Python prints them."""
+    path = saved(tmp_path, SMALL["residual"]().SerializeToString()[:-1000])
+    command = [sys.executable, "-m", "graph_engine.tools.ge_translate.main", "--onnx-to-mlir", str(path), "-o"]
+    done = subprocess.run([*command, str(tmp_path / "out.mlir")], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert done.stderr.startswith("error: ") and "is truncated" in done.stderr
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def stale(shape: Sequence[int | str]) -> ModelProto:
