@@ -32,10 +32,12 @@ from graph_engine.frontend_onnx.reduction import one_hot_at_maximum
 def batch_normalization(node: Node) -> list[SSAValue | None]:
     """`ge.batch_norm`; before opset 7 `is_test` said so, models left it out, so it is not asked for. In training mode with
     the mean and variance of the batch, and the running ones as further results."""
-    if not node.int("spatial", 1):
-        raise Unsupported("spatial is 0; per-channel statistics are supported")
     x, scale, bias, mean, variance = (node.operand(index) for index in range(5))
     epsilon = node.float("epsilon", 1e-5)
+    if not node.int("spatial", 1):  # before opset 9: statistics of every element of a sample
+        deviation = node.emit(SqrtOp(node.emit(AddOp(variance, number(node, epsilon, variance)))))
+        scaled = node.emit(MulOp(node.emit(SubOp(x, mean)), node.emit(DivOp(scale, deviation))))
+        return [node.emit(AddOp(scaled, bias))]
     if not node.int("training_mode", 0):
         if any(node.result_used(index) for index in range(1, len(node.outputs))):
             raise Unsupported("its training outputs are used")

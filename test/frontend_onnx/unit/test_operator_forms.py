@@ -86,3 +86,10 @@ def test_a_query_that_attends_nothing_gives_zeros(mask: str, causal: int) -> Non
     inputs = {name: floats(2, 4, 5, 4) for name in "qkv"} | {"mask": bias}
     used = agree("Attention", inputs, {"is_causal": causal}, opset=23)
     assert ("compare" in used) == (mask == "float")  # conditions need no infinities, which saturate in fp16
+
+
+@pytest.mark.parametrize("constants", [(), ("scale", "bias", "mean", "variance")])
+def test_batch_normalization_of_every_element_by_itself(constants: tuple[str, ...]) -> None:
+    inputs = {"x": floats(2, 3, 4, 5), "scale": floats(3, 4, 5), "bias": floats(3, 4, 5), "mean": floats(3, 4, 5)}
+    inputs["variance"] = np.abs(floats(3, 4, 5)) + F32(0.1)
+    agree("BatchNormalization", inputs, {"spatial": 0, "epsilon": 1e-3}, constants=constants, opset=7)
