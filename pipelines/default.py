@@ -50,6 +50,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-infer-shapes"),
     (Phase.SIMPLIFIED, "fold-constants"),
     (Phase.SIMPLIFIED, "recognise-upsampling"),
+    (Phase.SIMPLIFIED, "recognise-channel-shuffle"),
     (Phase.SIMPLIFIED, "propagate-transposes"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.SIMPLIFIED, "share-constants"),

@@ -26,6 +26,7 @@ PASSES: dict[str, str] = {
     "ge-infer-shapes": "graph_engine.transforms.ge_infer_shapes:GeInferShapes",
     "fold-constants": "graph_engine.transforms.fold_constants:FoldConstants",
     "recognise-upsampling": "graph_engine.transforms.recognise_upsampling:RecogniseUpsampling",
+    "recognise-channel-shuffle": "graph_engine.transforms.recognise_channel_shuffle:RecogniseChannelShuffle",
     "propagate-transposes": "graph_engine.transforms.propagate_transposes:PropagateTransposes",
     "ge-canonicalize": "graph_engine.transforms.ge_canonicalize:GeCanonicalize",
     "share-constants": "graph_engine.transforms.share_constants:ShareConstants",

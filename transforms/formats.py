@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from graph_engine.dialects.ge.channels import ChannelShuffleOp
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
@@ -167,6 +168,10 @@ class FormatRules:
                 x = _keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
                 w = _keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
                 return Formats((x, w, None)[: len(given)], nc1hwc0(c0))
+            case ChannelShuffleOp():
+                if element_name(element_of(op.x)) != "f16" or DYNAMIC in shape_of(op.x):
+                    return None
+                return Formats((_keep(given[0], nc1hwc0(c0)),), nc1hwc0(c0))
             case ConcatOp() | SliceOp() | PadOp() | ResizeOp():
                 operands = tuple(_keep(format, nc1hwc0(c0)) for format in given)
                 pad = _moved_padding(op, operands, c0)

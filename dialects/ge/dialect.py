@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from graph_engine.dialects.ge.activation import ACTIVATION
+from graph_engine.dialects.ge.channels import CHANNELS
 from graph_engine.dialects.ge.constant import CONSTANT
 from graph_engine.dialects.ge.control_flow import CONTROL_FLOW
 from graph_engine.dialects.ge.convolution import CONVOLUTION
@@ -48,6 +49,7 @@ GE = Dialect(
         *REDUCTION,
         *SHAPE,
         *HEADS,
+        *CHANNELS,
         *INDEXING,
         *RUNTIME_SHAPE,
         *SELECTION,

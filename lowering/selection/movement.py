@@ -13,18 +13,21 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ge.channels import ChannelShuffleOp
 from graph_engine.dialects.ge.core import GeOp, shape_of
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.upsampling import repetitions
-from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, physical_shape
+from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, physical_shape
+from graph_engine.lowering.kernels.channel_shuffle import ShuffleShape, build_channel_shuffle
 from graph_engine.lowering.kernels.movement import Movement, Part, build_movement
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.boxes import Axis, boxes, padding, storage
 from graph_engine.lowering.selection.channel_blocks import feature_map_parts
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, dtype_of_tensor, require_static, tensor
+from graph_engine.target_ascend.isa.model import DType
 
 TYPES = {
     "layout.transdata": "TransData",
@@ -37,6 +40,7 @@ TYPES = {
     "ge.tile": "TileD",
     "ge.expand": "ExpandD",
     "ge.resize": "ResizeNearestNeighborV2",
+    "ge.channel_shuffle": "ShuffleChannel",
 }
 """Operators that `select_movement` serves, and the profile's names of them."""
 MOVEMENT_OPERATORS = tuple(TYPES)
@@ -48,6 +52,8 @@ def select_movement(op: Operation) -> Choice:
     """The kernel of a movement operator. Raises NoKernel with the reason if there is none."""
     require_static(*(tensor(v) for v in (*op.operands, *op.results)))
     y = tensor(op.results[0])
+    if isinstance(op, ChannelShuffleOp) and not is_plain(y):
+        return _shuffle(op)
     values = op.attribute_values() if isinstance(op, GeOp) else {}
     fill = float(values["value"]) if isinstance(op, PadOp) else 0.0
     shared = 0
@@ -72,6 +78,11 @@ def select_movement(op: Operation) -> Choice:
         case MergeHeadsOp():
             *batch, rows, columns = target
             add(0, x, [*batch, *_cut(columns, shape_of(op.x)[-3], rows)])
+        case ChannelShuffleOp():
+            groups, each = op.groups.value.data, x[1].size // op.groups.value.data
+            cut = [Axis(groups, x[1].stride * each, groups), Axis(each, x[1].stride, each)]
+            dealt = [Axis(groups, target[1].stride, groups), Axis(each, target[1].stride * groups, each)]
+            add(0, [x[0], *cut, *x[2:]], [target[0], *dealt, *target[2:]])
         case ConcatOp():
             _concat(op, values["axis"] % len(target), target, add)
         case SliceOp():
@@ -102,6 +113,21 @@ def _cut(columns: Axis, heads: int, rows: Axis) -> tuple[Axis, Axis, Axis]:
         raise NoKernel("heads of fractals that are not whole blocks")
     each = columns.size // heads
     return Axis(heads, each * columns.stride, heads), rows, Axis(each, columns.stride, each)
+
+
+def _shuffle(op: ChannelShuffleOp) -> Choice:
+    """Of a feature map in NC1HWC0."""
+    x, y = tensor(op.x), tensor(op.result)
+    if dtype_of_tensor(x) is not DType.F16 or not all(isinstance(encoding_of(v), NC1HWC0) for v in (x, y)):
+        raise NoKernel("the shuffle of channels works on fp16 in NC1HWC0")
+    shape = ShuffleShape(physical_shape(x), x.get_shape()[1], op.groups.value.data)
+    return Choice(
+        ("channel_shuffle", shape),
+        "channel_shuffle",
+        TYPES[op.name],
+        lambda name, soc: build_channel_shuffle(name, shape, soc),
+        [op.x],
+    )
 
 
 def _concat(op: ConcatOp, axis: int, target: list[Axis], add: Callable[..., None]) -> None:

@@ -76,3 +76,18 @@ def test_means_of_all_pixels() -> None:
     counts = tasks(b.model(b.conv(gated, 20, 8), most))
     assert counts["TransData"] == 3
     assert counts["ReduceMeanD"] == counts["ReduceMaxD"] == 1
+
+
+def test_shuffled_channels() -> None:
+    """A ShuffleNet V2 unit: one half passes, the other is convolved, both are shuffled and cut again."""
+    b = GraphBuilder(7)
+    x = b.conv(b.input("x", (1, 3, 9, 8)), 3, 40)
+    for _ in range(2):
+        left, right = cut(b, x, 1, 0, 20), cut(b, x, 1, 20, 40)
+        joined = b.node("Concat", [left, b.node("Relu", [b.conv(right, 20, 20)])], axis=1)
+        split = b.node("Reshape", [joined, b.constant(f"split_{joined}", np.array([1, 2, 20, 9, 8], np.int64))])
+        turned = b.node("Transpose", [split], perm=[0, 2, 1, 3, 4])
+        x = b.node("Reshape", [turned, b.constant(f"join_{joined}", np.array([1, 40, 9, 8], np.int64))])
+    counts = tasks(b.model(b.conv(x, 40, 16)))
+    assert counts["TransData"] == 2
+    assert counts["ShuffleChannel"] == 2

@@ -65,6 +65,15 @@ func.func @bitcast(%x: tensor<2x?xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @channel_shuffle
+func.func @channel_shuffle(%x: tensor<2x6x5x4xf32>, %d: tensor<?x?x4xf16>) {
+  // CHECK: %a = ge.channel_shuffle %x {groups = 3} : (tensor<2x6x5x4xf32>) -> tensor<2x6x5x4xf32>
+  %a = ge.channel_shuffle %x {groups = 3} : (tensor<2x6x5x4xf32>) -> tensor<2x6x5x4xf32>
+  // CHECK: %b = ge.channel_shuffle %d {groups = 2} : (tensor<?x?x4xf16>) -> tensor<?x?x4xf16>
+  %b = ge.channel_shuffle %d {groups = 2} : (tensor<?x?x4xf16>) -> tensor<?x?x4xf16>
+  return
+}
+
 // CHECK-LABEL: func.func @heads
 func.func @heads(%x: tensor<2x5x12xf32>, %d: tensor<?x12xf32>) {
   // CHECK: %a = ge.split_heads %x {heads = 3} : (tensor<2x5x12xf32>) -> tensor<2x3x5x4xf32>

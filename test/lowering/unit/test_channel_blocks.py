@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.ir import Operation
 
+from graph_engine.dialects.ge.channels import ChannelShuffleOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, SliceOp
-from graph_engine.dialects.layout import nc1hwc0, unpack
+from graph_engine.dialects.layout import Encoding, nc1hwc0, unpack
 from graph_engine.lowering.selection.choice import tensor
 
 BLOCKS = nc1hwc0()
@@ -76,3 +77,13 @@ def test_pixels_repeated(shape: tuple[int, ...], times: tuple[int, int], encodin
     op = ResizeOp(value(shape, encoding=encoding), axes=[2, 3], sizes=sizes,
                   coordinates="asymmetric", nearest="floor", result_type=result)  # fmt: skip
     check(op, [x], x.repeat(times[0], 2).repeat(times[1], 3))
+
+
+@pytest.mark.parametrize(("shape", "groups"), [((1, 116, 28, 28), 2), ((2, 60, 5, 7), 3), ((1, 240, 1, 1), 3), ((1, 32, 9, 2), 1),
+                                               ((1, 960, 7, 7), 3)])  # fmt: skip
+@pytest.mark.parametrize("encoding", [None, BLOCKS], ids=["nd", "nc1hwc0"])
+def test_channels_dealt_in_turn(shape: tuple[int, ...], groups: int, encoding: Encoding | None) -> None:
+    x = numbers(shape)
+    op = ChannelShuffleOp(value(shape, encoding=encoding), groups=groups, result_type=typed(shape, encoding=encoding))
+    split = x.reshape(shape[0], groups, shape[1] // groups, *shape[2:])
+    check(op, [x], split.transpose(0, 2, 1, 3, 4).reshape(shape))
