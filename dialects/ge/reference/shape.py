@@ -18,7 +18,7 @@ def reshape(x: Array, *, shape: Sequence[int]) -> Array:
 
 def transpose(x: Array, *, perm: Sequence[int]) -> Array:
     """Axis i of the result is axis perm[i] of x."""
-    return np.ascontiguousarray(x.transpose(tuple(perm)))
+    return np.asarray(x.transpose(tuple(perm)), order="C")
 
 
 def concat(*xs: Array, axis: int) -> Array:
@@ -37,7 +37,7 @@ def slice(x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequenc
     index = [builtins.slice(None)] * x.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         index[axis] = builtins.slice(start, end, step)
-    return np.ascontiguousarray(x[tuple(index)])
+    return np.asarray(x[tuple(index)], order="C")
 
 
 def trilu(x: Array, diagonal: Array | None = None, *, upper: bool = True, k: int = 0) -> Array:

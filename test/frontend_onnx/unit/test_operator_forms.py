@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from harness.judge import Array, agree
 
+from graph_engine.dialects.ge.reference import evaluate
+
 RNG = np.random.default_rng(5)
 F32 = np.float32
 
@@ -93,3 +95,12 @@ def test_batch_normalization_of_every_element_by_itself(constants: tuple[str, ..
     inputs = {"x": floats(2, 3, 4, 5), "scale": floats(3, 4, 5), "bias": floats(3, 4, 5), "mean": floats(3, 4, 5)}
     inputs["variance"] = np.abs(floats(3, 4, 5)) + F32(0.1)
     agree("BatchNormalization", inputs, {"spatial": 0, "epsilon": 1e-3}, constants=constants, opset=7)
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [("transpose", {"perm": []}), ("slice", {"starts": [], "ends": [], "axes": [], "steps": []})],
+)
+def test_moving_a_scalar_leaves_a_scalar(name: str, attributes: dict[str, Any]) -> None:
+    (y,) = evaluate(f"ge.{name}", [np.array(3, F32)], attributes)
+    assert y.shape == ()
