@@ -48,6 +48,7 @@ from graph_engine.frontend_onnx import (
     runtime_shape,
     sampling,
     selection,
+    sequences,
     shape,
     signal,
     unary_math,
@@ -96,6 +97,7 @@ CONVERTERS: dict[str, Converter] = {
     **runtime_shape.CONVERTERS,
     **signal.CONVERTERS,
     **control_flow.CONVERTERS,
+    **sequences.CONVERTERS,
 }
 """One converter per ONNX operator; the operators of `constant` and `folding` come before these."""
 
@@ -338,6 +340,8 @@ class _Import:
             if shape_of_it is None or has_unknown(shape_of_it):
                 return False
             values.bind_constant(constant.constant_of_shape(node, shape_of_it), node.location)
+        elif node.op_type in sequences.CONVERTERS and node.op_type != "ConcatFromSequence":
+            sequences.CONVERTERS[node.op_type](node)
         elif node.op_type in FOLDS and values.foldable([name for name in node.inputs if name]):
             arrays = [node.known(index) for index in range(len(node.inputs))]
             try:

@@ -1,7 +1,7 @@
 """Short Loops and Scans, written out: what an iteration computes stands in the graph, and runs on the device.
 
-A loop is written out if the number of its iterations is known, no condition that is computed ends it, and its iterations
-together are few nodes. Its counter is then a constant, so that sizes and positions that follow from it are known.
+A loop is written out if the number of its iterations is known, by its limit or by a condition that follows from what is
+known, and its iterations together are few nodes. Its counter is then a constant, so that sizes and positions that follow from it are known.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def _unroll_loop(node: Node) -> bool:
 
     graph, limit, start = node.graph("body"), node.known(0), node.known(1)
     starts = not node.has(1) or (start is not None and bool(start.item()))
+    if limit is None and not node.has(0):  # the condition ends it, if that is known in time
+        limit = np.array(UNROLLED_NODES // max(1, len(graph.node)))
     if limit is None or has_unknown(limit) or not starts or not _few(graph, int(limit.item())):
         return False
     counter, condition, *carried = (value.name for value in graph.input)
@@ -69,6 +71,9 @@ def _unroll_loop(node: Node) -> bool:
             return False
         if not known.item():
             break
+    else:
+        if not node.has(0):
+            return False
     return _finish(node, bodies, len(carried), outputs, [0] * len(outputs), [])
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -36,6 +36,10 @@ _INTEGER_TYPES = frozenset({2, 3, 4, 5, 6, 7, 9, 12, 13})
 """TensorProto.DataType of integers and booleans."""
 
 
+Element: TypeAlias = "tuple[Values, str]"
+"""A tensor of a sequence: its name, and where that is bound."""
+
+
 class Values:
     """Names to values; operators are appended to `block`. A body's names are looked up in `parent` where it lacks them."""
 
@@ -53,6 +57,7 @@ class Values:
         self._graph: dict[str, SSAValue] = {}
         self._folded: dict[str, Array] = {}
         self._makers: dict[str, Callable[[], SSAValue]] = {}
+        self._sequences: dict[str, Sequence[Element]] = {}
         self._loaded: dict[str, Array] = {}
         self._locations: dict[str, LocationAttr] = {}
         self._rooted: set[SSAValue] = set()
@@ -92,7 +97,9 @@ class Values:
     def bind_as(self, name: str, source: Values, inner: str) -> None:
         """The tensor `name` is what `source`, a body in place of a node, calls `inner`: known there, known here."""
         home = source._home(inner)
-        if home is not None and inner in home._folded:
+        if home is not None and inner in home._sequences:
+            self.bind_sequence(name, home._sequences[inner])
+        elif home is not None and inner in home._folded:
             self.bind_folded(name, home._folded[inner], home._makers.get(inner))
         elif home is not None and inner in home._constants and inner not in home._graph:
             tensor = home._constants[inner]
@@ -100,12 +107,21 @@ class Values:
         else:
             self.bind(name, source.operand(inner))
 
+    def bind_sequence(self, name: str, elements: Sequence[Element]) -> None:
+        """The sequence `name` holds these tensors."""
+        self._sequences[name] = elements
+
+    def sequence(self, name: str) -> Sequence[Element] | None:
+        """The tensors of a sequence, None if that is not known."""
+        home = self._home(name)
+        return None if home is None else home._sequences.get(name)
+
     def __contains__(self, name: str) -> bool:
         return self._home(name) is not None
 
     def _home(self, name: str) -> Values | None:
         """Where `name` is bound: here or in the nearest parent."""
-        if name in self._graph or name in self._folded or name in self._constants:
+        if any(name in names for names in (self._graph, self._folded, self._constants, self._sequences)):
             return self
         return None if self.parent is None else self.parent._home(name)
 
@@ -122,6 +138,8 @@ class Values:
             value = self._from_folded(name)
         elif name in self._constants:
             value = self._place(self._constants[name])
+        elif name in self._sequences:
+            raise Unsupported(f"'{name}' is a sequence: the device has tensors only")
         else:
             value = self._from_outside(name)
         self.bind(name, value)
@@ -222,7 +240,7 @@ class Values:
             return home._folded[name].shape
         if name in home._constants and name not in home._graph:
             return home._constants[name].shape
-        return self.extents.of(home._graph[name])
+        return self.extents.of(home.operand(name))
 
     def made(self) -> dict[str, tuple[Sequence[Extent], Attribute | None]]:
         """Shape and element type of every tensor that is known here; no type where folding forgets it."""

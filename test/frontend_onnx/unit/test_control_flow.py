@@ -293,7 +293,6 @@ def test_sequences_and_strings_are_refused_by_name_with_everything_else() -> Non
     for part in (
         "input 's' is a sequence",
         "input 'words' holds strings",
-        "SequenceLength",
         "StringNormalizer",
         "riddle",
     ):
