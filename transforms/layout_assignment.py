@@ -126,6 +126,7 @@ class _Problem:
         self.block, self.rules = block, rules
         self.forms: dict[Operation, dict[Family, Formats]] = {}
         self.bound: dict[Operation, Family | None] = {}
+        self.spoiling: set[tuple[Operation, Family]] = set()
         for op in block.ops:
             forms: dict[Family, Formats] = {}
             for family in Family if rules.can_move(op) else ():
@@ -138,6 +139,15 @@ class _Problem:
                 self.bound[op] = wish
             elif forms and wish is None:
                 self.forms[op] = forms
+            for family in self.forms.get(op, {}):
+                # What an operator bound to the family spoils arrives spoilt; of others that is not sure.
+                given = [self._is_bound(value.owner, family) for value in op.operands]
+                if self._spoiled(op, family, given):
+                    self.spoiling.add((op, family))
+
+    def _is_bound(self, op: Operation | Block, family: Family) -> bool:
+        """Whether `op` works in `family` whatever the choice, and spoils the padding of its result."""
+        return isinstance(op, Operation) and self.bound.get(op) is family and (op, family) in self.spoiling
 
     def network(self, *, restoring: bool) -> _Network:
         """The cut problem. With `restoring` it guesses more of the zeros that have to be restored, maybe too many."""
@@ -204,13 +214,18 @@ class _Problem:
         return operand is not None and operand.pads_zero
 
     def _spoils(self, op: Operation | None, family: Family, maybe: bool) -> bool:
-        """Whether the padding of the result of `op` is not zero; with `maybe`, whether it can be something else."""
-        if op is None:
-            return False
-        formats: Formats | None = self.forms[op][family]
-        if maybe:
-            given = [None if format is None else format.with_pad("undef") for format in formats.operands]
-            formats = self.rules.of(op, family, given)
+        """Whether the padding of the result of `op` is not zero for sure; with `maybe`, whether it can be."""
+        if op is None or (op, family) in self.spoiling:
+            return op is not None
+        return maybe and self._spoiled(op, family, [True] * len(op.operands))
+
+    def _spoiled(self, op: Operation, family: Family, given: Sequence[bool]) -> bool:
+        """Whether the padding of the result of `op` is not zero if that of the operands that are `given` is not."""
+        operands = [
+            format.with_pad("undef") if dirty and format is not None else format
+            for format, dirty in zip(self.forms[op][family].operands, given, strict=True)
+        ]
+        formats = self.rules.of(op, family, operands)
         return formats is not None and formats.result is not None and not formats.result.pads_zero
 
 
