@@ -149,7 +149,7 @@ class Bisection:
         if self.options.check_script:
             return self.ask(trial.module)
         bound = self.bound(body, right, trial.module)
-        if self.difference(right, trial.module, bound).share > bound:
+        if self.difference(right, trial.module).share > bound:
             return False
         return not (self.options.inner and first_different(right, trial.module, self.options, bound))
 
@@ -157,7 +157,7 @@ class Bisection:
         """The share of the range by which outputs may differ."""
         return declared(body).bound(has_16_bits(before, after)) if self.by_declaration else self.options.tolerance
 
-    def difference(self, right: ModuleOp, module: ModuleOp, bound: float) -> Difference:
+    def difference(self, right: ModuleOp, module: ModuleOp) -> Difference:
         """How far the outputs of a graph are from those of `right`, which are remembered."""
         if not graph_functions(module):
             raise GraphEngineError(
@@ -165,7 +165,7 @@ class Bisection:
             )
         if right.is_structurally_equivalent(module):
             self._answers[module] = self.answers_of(right)
-        return largest_difference(self.answers_of(right), self.answers_of(module), exact=bound == 0)
+        return largest_difference(self.answers_of(right), self.answers_of(module))
 
     def answers_of(self, module: ModuleOp) -> Answers:
         """What a graph computes, remembered for the last few graphs."""
@@ -273,7 +273,7 @@ class Bisection:
             return f"'{self.options.check_script}' fails"
         right = culprit.before if self.by_declaration else self.module
         bound = self.bound(culprit.body, right, whole.module)
-        return f"{self.difference(right, whole.module, bound)}, allowed is {bound:.2g}"
+        return f"{self.difference(right, whole.module)}, allowed is {bound:.2g}"
 
     # What the user gets.
 

@@ -77,7 +77,7 @@ class Validator:
         numerics = declared(body)
         after = answers(module, self.options)
         bound = numerics.bound(has_16_bits(self.before, module))
-        worst = largest_difference(self.answers, after, exact=bound == 0)
+        worst = largest_difference(self.answers, after)
         apart = worst.share > bound
         operators = first_different(self.before, module, self.options, bound) if apart or self.options.inner else []
         if apart or operators:

@@ -22,7 +22,7 @@ from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.fusion import single_user
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 Roots = tuple[type[Operation], ...]
 
@@ -91,6 +91,7 @@ class FuseHeads(GePass):
     """Both patterns in one walk."""
 
     name = "fuse-heads"
+    numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [pattern() for pattern in PATTERNS])

@@ -26,7 +26,7 @@ from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fuse_elementwise import fusible, tree
 from graph_engine.transforms.fusion import gather, graphs, single_user
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import EXACT, GePass
 
 ANCHORS = (SoftmaxOp, LayerNormOp, RmsNormOp, GroupNormOp, ReduceOp)
 
@@ -71,6 +71,7 @@ class FuseReduction(GePass):
     """Fuses within limits that keep rows of all operands in the unified buffer."""
 
     name = "fuse-reduction"
+    numerics = EXACT
 
     max_ops: int = field(default=8, metadata={"help": "operators in one kernel at most, beside the reduction"})
     max_inputs: int = field(default=6, metadata={"help": "operands of one kernel at most"})

@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
-from graph_engine.transforms.pass_base import GePass
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 
 
 def _swapped(perm: Sequence[int]) -> tuple[int, ...]:
@@ -69,6 +69,7 @@ class FuseTransposeMatmulPass(GePass):
     """One pattern, on either side."""
 
     name = "fuse-transpose-matmul"
+    numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [FuseTransposeMatmul()])
