@@ -94,11 +94,12 @@ def is_scalar(value: SSAValue) -> bool:
 
 class FormatRules:
     """The rules for one chip: `c0` gives the inner block of an element type by its MLIR name, `heavy` the operators
-    that ask for the Cube's formats."""
+    that ask for the Cube's formats; `saturating`: fp16 ends at its largest number, so that sums stay finite."""
 
-    def __init__(self, c0: Mapping[str, int], heavy: Collection[str]):
+    def __init__(self, c0: Mapping[str, int], heavy: Collection[str], saturating: bool = False):
         self.c0 = c0
         self.heavy = frozenset(heavy)
+        self.saturating = saturating
 
     @staticmethod
     def for_soc(soc: str) -> FormatRules:
@@ -106,7 +107,9 @@ class FormatRules:
         from graph_engine.target_ascend.soc.soc import load_soc
 
         description = load_soc(soc)
-        return FormatRules(description.c0, description.heavy_operators)
+        return FormatRules(
+            description.c0, description.heavy_operators, description.numerics.overflow_mode == "saturating"
+        )
 
     def own_family(self, op: Operation) -> Family | None:
         """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators.
@@ -185,7 +188,7 @@ class FormatRules:
                 operands = self._elementwise_feature_maps(op, given)
                 if operands is None:
                     return None
-                return Formats(operands, nc1hwc0(c0, "zero" if full else _padding_of(op, operands)))
+                return Formats(operands, nc1hwc0(c0, "zero" if full else self._padding_of(op, operands)))
             case _:
                 return None
 
@@ -213,9 +216,12 @@ class FormatRules:
                 return None
             summed = op.reduction_extent()
             a = _keep(given[0], nz, strict=summed % c0 != 0)
-            b = _keep(given[1], self._matrix_weight(op, c0), strict=True)
+            # Zeros of a take finite numbers of b out of the sums, but not out of the columns of the result.
+            clean = a.pads_zero and shape[-1] % c0 == 0 and given[1] is not None and given[1].promises(Pad.finite)
+            b = _keep(given[1], self._matrix_weight(op, c0), strict=not clean)
             zero = full_rows or (op.bias is None and a.pads_zero)
-            return Formats((a, b, None)[: len(given)], fractal_nz(c0, "zero" if zero else "undef"))
+            pad = "zero" if zero else "finite" if self._stays_finite(op, (a,)) else "undef"
+            return Formats((a, b, None)[: len(given)], fractal_nz(c0, pad))
         if not rides_along(op):
             return None
         operands: list[Format] = []
@@ -227,7 +233,7 @@ class FormatRules:
             else:
                 return None
         full = full_rows and shape[-1] % c0 == 0
-        return Formats(tuple(operands), fractal_nz(c0, "zero" if full else _padding_of(op, operands)))
+        return Formats(tuple(operands), fractal_nz(c0, "zero" if full else self._padding_of(op, operands)))
 
     def _matrix_weight(self, op: MatmulOp, c0: int) -> Encoding:
         """A plain matrix goes to FRACTAL_Z, as (N, K) or as (K, N); a batch of matrices to FRACTAL_NZ."""
@@ -261,6 +267,29 @@ class FormatRules:
         if any(inside.get(value) is None for value in terminator.operands):
             return None
         return Formats(tuple(wanted.get(arg) for arg in block.args), inside[terminator.operands[0]])
+
+    def _padding_of(self, op: GeOp, operands: Sequence[Format]) -> str:
+        """What an elementwise operator leaves in the padding lanes.
+
+        An operand without a format is one number, or one a column, which may be infinite.
+        """
+        stored = [format for format in operands if format is not None]
+        some = len(stored) < len(operands)
+        zero, finite = _all_zero(stored), all(format.promises(Pad.finite) for format in stored)
+        if op.keeps_zero_pad() and zero and (not some or isinstance(op, MulOp)):
+            return "zero"
+        if some or not finite:
+            return "undef"
+        if isinstance(op, MulOp) and op.keeps_zero_pad() and any(format.pads_zero for format in stored):
+            return "zero"
+        if op.name in FINITE_AT_FINITE or (zero and op.name in FINITE_AT_ZERO):
+            return "finite"
+        return "finite" if op.name in FINITE_IF_SATURATING and self._stays_finite(op, stored) else "undef"
+
+    def _stays_finite(self, op: GeOp, operands: Sequence[Encoding]) -> bool:
+        """Whether sums and products over padding are finite: of zeros, or of finite fp16 numbers that saturate."""
+        saturating = self.saturating and element_name(element_of(op.result)) == "f16"
+        return all(format.promises(Pad.finite if saturating else Pad.zero) for format in operands)
 
     def _c0(self, value: SSAValue) -> int:
         return self.c0[element_name(element_of(value))]
@@ -327,20 +356,8 @@ FINITE_AT_FINITE = frozenset(
     f"ge.{name}" for name in ("sigmoid", "hard_sigmoid", "tanh", "relu", "abs", "neg", "maximum", "minimum")
 )
 """Operators that cannot leave the finite numbers."""
-
-
-def _padding_of(op: GeOp, operands: Sequence[Format]) -> str:
-    """What an operator leaves in the padding lanes; an operand without a format is one number, which may be infinite."""
-    stored = [format for format in operands if format is not None]
-    some = len(stored) < len(operands)
-    zero, finite = _all_zero(stored), all(format.promises(Pad.finite) for format in stored)
-    if op.keeps_zero_pad() and zero and (not some or isinstance(op, MulOp)):
-        return "zero"
-    if some or not finite:
-        return "undef"
-    if isinstance(op, MulOp) and op.keeps_zero_pad() and any(format.pads_zero for format in stored):
-        return "zero"
-    return "finite" if op.name in FINITE_AT_FINITE or (zero and op.name in FINITE_AT_ZERO) else "undef"
+FINITE_IF_SATURATING = frozenset({"ge.add", "ge.sub", "ge.mul"})
+"""Operators that leave them by overflow alone."""
 
 
 def _all_zero(formats: Sequence[Format]) -> bool:

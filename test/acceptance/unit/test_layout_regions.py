@@ -91,3 +91,12 @@ def test_shuffled_channels() -> None:
     counts = tasks(b.model(b.conv(x, 40, 16)))
     assert counts["TransData"] == 2
     assert counts["ShuffleChannel"] == 2
+
+
+def test_rows_that_fill_no_block() -> None:
+    """Attention over 10 tokens: six rows of padding hold the bias, and meet zeros in the sum over tokens."""
+    b = GraphBuilder(8)
+    x = b.input("x", (10, 32))
+    q, k, v = (b.node("Add", [b.node("MatMul", [x, b.weight((32, 32), -0.3, 0.3)]), b.weight((32,))]) for _ in range(3))
+    scores = b.node("Softmax", [b.node("MatMul", [q, b.node("Transpose", [k], perm=[1, 0])])], axis=-1)
+    tasks(b.model(b.node("MatMul", [scores, v])))
