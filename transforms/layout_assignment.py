@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.elementwise import CastOp
-from graph_engine.dialects.layout import Encoding, with_encoding
+from graph_engine.dialects.layout import Encoding, Pad, with_encoding
 from graph_engine.planning.minimum_cut import INFINITE, minimum_cut
 from graph_engine.transforms.conversions import Choice, conversion_bytes, conversions, stored_bytes
 from graph_engine.transforms.formats import Family, Format, FormatRules, Formats, tensor
@@ -126,7 +126,7 @@ class _Problem:
         self.block, self.rules = block, rules
         self.forms: dict[Operation, dict[Family, Formats]] = {}
         self.bound: dict[Operation, Family | None] = {}
-        self.spoiling: set[tuple[Operation, Family]] = set()
+        self.padding: dict[tuple[Operation, Family], Pad] = {}
         for op in block.ops:
             forms: dict[Family, Formats] = {}
             for family in Family if rules.can_move(op) else ():
@@ -141,13 +141,14 @@ class _Problem:
                 self.forms[op] = forms
             for family in self.forms.get(op, {}):
                 # What an operator bound to the family spoils arrives spoilt; of others that is not sure.
-                given = [self._is_bound(value.owner, family) for value in op.operands]
-                if self._spoiled(op, family, given):
-                    self.spoiling.add((op, family))
+                given = [self._arriving(value.owner, family) for value in op.operands]
+                self.padding[op, family] = self._padding_after(op, family, given)
 
-    def _is_bound(self, op: Operation | Block, family: Family) -> bool:
-        """Whether `op` works in `family` whatever the choice, and spoils the padding of its result."""
-        return isinstance(op, Operation) and self.bound.get(op) is family and (op, family) in self.spoiling
+    def _arriving(self, producer: Operation | Block, family: Family) -> Pad:
+        """What the padding of an operand holds at best."""
+        if isinstance(producer, Operation) and self.bound.get(producer) is family:
+            return self.padding[producer, family]
+        return Pad.zero
 
     def network(self, *, restoring: bool) -> _Network:
         """The cut problem. With `restoring` it guesses more of the zeros that have to be restored, maybe too many."""
@@ -178,6 +179,7 @@ class _Problem:
         main = None if own is None or own.result is None else own.result.with_pad("zero")
         readers: dict[Encoding, dict[int, None]] = {}
         stays = False  # somebody reads it in ND whatever the choice
+        pad = Pad.zero if main is None else self._padding_of(producer, family, worst=restoring)
         strict: list[bool] = []
         for use in value.uses:
             reader = use.operation
@@ -186,7 +188,7 @@ class _Problem:
             if wanted is not None:
                 readers.setdefault(wanted, {})[network.node_of[reader, family]] = None
             if wanted is not None and wanted == main:
-                strict.append(self._is_strict(reader, family, use.index, wanted))
+                strict.append(self._is_strict(reader, family, use.index, wanted.with_pad(pad)))
             else:  # what is stored otherwise comes by way of ND
                 stays |= wanted is None or main is not None
         plain = stored_bytes(tensor(value))
@@ -194,8 +196,8 @@ class _Problem:
             some = network.any_of(family, tuple(nodes))
             cost = conversion_bytes(value, None, wanted)
             saved = 2 * plain if cost and not stays and isinstance(producer, CastOp) else 0
-            if wanted == main and self._spoils(producer, family, restoring) and (any if restoring else all)(strict):
-                restored = min(cost, conversion_bytes(value, wanted.with_pad("undef"), wanted))
+            if wanted == main and pad is not Pad.zero and (any if restoring else all)(strict):
+                restored = min(cost, conversion_bytes(value, wanted.with_pad(pad), wanted))
                 network.pay(family, some, _end(family, 0), restored)
                 cost -= restored
             network.pay(family, some, inside if wanted == main else _end(family, 0), cost, -saved if cost else 0)
@@ -205,28 +207,28 @@ class _Problem:
             others = _end(family, 0) if stays else network.all_of(family, tuple(readers.get(main, {})))
             network.pay(family, inside, others, cost, -saved)
 
-    def _is_strict(self, reader: Operation, family: Family, index: int, wanted: Encoding) -> bool:
-        """Whether a reader sums over the padding of its operand, and so needs zeros there."""
+    def _is_strict(self, reader: Operation, family: Family, index: int, arriving: Encoding) -> bool:
+        """Whether a reader sums over the padding of its operand, and so needs zeros where others arrive."""
         given: list[Format] = [None] * len(reader.operands)
-        given[index] = wanted.with_pad("undef")
+        given[index] = arriving
         formats = self.rules.of(reader, family, given)
         operand = None if formats is None else formats.operands[index]
-        return operand is not None and operand.pads_zero
+        return operand is not None and operand.pads_zero and not arriving.pads_zero
 
-    def _spoils(self, op: Operation | None, family: Family, maybe: bool) -> bool:
-        """Whether the padding of the result of `op` is not zero for sure; with `maybe`, whether it can be."""
-        if op is None or (op, family) in self.spoiling:
-            return op is not None
-        return maybe and self._spoiled(op, family, [True] * len(op.operands))
+    def _padding_of(self, op: Operation | None, family: Family, *, worst: bool) -> Pad:
+        """What the padding of the result of `op` holds: at best, or at worst."""
+        if op is None:
+            return Pad.zero
+        return self._padding_after(op, family, [Pad.undef] * len(op.operands)) if worst else self.padding[op, family]
 
-    def _spoiled(self, op: Operation, family: Family, given: Sequence[bool]) -> bool:
-        """Whether the padding of the result of `op` is not zero if that of the operands that are `given` is not."""
+    def _padding_after(self, op: Operation, family: Family, given: Sequence[Pad]) -> Pad:
+        """What the padding of the result of `op` holds if that of its operands holds `given`."""
         operands = [
-            format.with_pad("undef") if dirty and format is not None else format
-            for format, dirty in zip(self.forms[op][family].operands, given, strict=True)
+            None if format is None else format.with_pad(pad)
+            for format, pad in zip(self.forms[op][family].operands, given, strict=True)
         ]
         formats = self.rules.of(op, family, operands)
-        return formats is not None and formats.result is not None and not formats.result.pads_zero
+        return Pad.zero if formats is None or formats.result is None else formats.result.pad_lanes
 
 
 def _end(family: Family, label: int) -> int:
