@@ -41,7 +41,7 @@ from graph_engine.pipelines.optimise import DEFAULT_PIPELINE, chosen_passes, exp
 from graph_engine.pipelines.output import write_modules
 from graph_engine.pipelines.reduction import operators, reduce_graph
 from graph_engine.pipelines.reference import graph_functions
-from graph_engine.pipelines.reproducer import write_reproducer
+from graph_engine.pipelines.reproducer import check_name, write_reproducer
 from graph_engine.pipelines.runner import PassFailed, RunOptions, Step, run_steps
 from graph_engine.pipelines.spec import PassSpec, build_options, pass_text
 from graph_engine.pipelines.validation import Validation, declared
@@ -67,6 +67,10 @@ class BisectOptions(Feeds):
     tolerance: float = 0.01
     check_script: str = ""
     reproducer: str = "bisect.mlir"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(self.reproducer)
 
     @staticmethod
     def of(options: Mapping[str, str]) -> BisectOptions:
@@ -113,6 +117,7 @@ class Bisection:
         self, context: Context, module: ModuleOp, passes: Sequence[ModulePass], options: BisectOptions, folder: Path
     ):
         self.context, self.module, self.passes, self.options, self.folder = context, module, passes, options, folder
+        self.feeds: Feeds = options
         self._answers: dict[ModuleOp, Answers] = {}
 
     def run(self) -> None:
@@ -151,7 +156,7 @@ class Bisection:
         bound = self.bound(body, right, trial.module)
         if self.difference(right, trial.module).share > bound:
             return False
-        return not (self.options.inner and first_different(right, trial.module, self.options, bound))
+        return not (self.options.inner and first_different(right, trial.module, self.feeds, bound))
 
     def bound(self, body: ModulePass, before: ModuleOp, after: ModuleOp) -> float:
         """The share of the range by which outputs may differ."""
@@ -172,7 +177,7 @@ class Bisection:
         if module not in self._answers:
             while len(self._answers) > 2:
                 del self._answers[next(iter(self._answers))]
-            self._answers[module] = answers(module, self.options)
+            self._answers[module] = answers(module, self.feeds)
         return self._answers[module]
 
     def ask(self, module: ModuleOp) -> Verdict:
@@ -280,6 +285,8 @@ class Bisection:
     def reproduce(self, culprit: Culprit, whole: Trial, event: RewriteEvent | None, bases: Sequence[ModuleOp]) -> None:
         """Write the smallest graph found on which the culprit alone still fails."""
         nodes = set(source_nodes(event.location)) if event is not None else set[SourceNode]()
+        options = self.options
+        self.feeds = Feeds(options.seed, options.inputs, extent=options.extent, inner=options.inner)  # cuts have others
 
         def fails(module: ModuleOp) -> bool:
             try:
@@ -302,11 +309,7 @@ class Bisection:
         small = found or culprit.before
         flags: list[str] = []
         if not self.options.check_script and whole.failure is None:
-            flags = [
-                Validation(
-                    self.options.seed, self.options.inputs, extent=self.options.extent, inner=self.options.inner
-                ).flag
-            ]
+            flags = [Validation(options.seed, options.inputs, extent=options.extent, inner=options.inner).flag]
         path = self.options.reproducer
         reason = f"found by ge-bisect: {culprit.body.name}" + (f"/{event.name}" if event is not None else "")
         command = write_reproducer(small, [culprit.body], path, reason=reason, flags=flags)

@@ -34,6 +34,7 @@ def given_flags(found: argparse.Namespace) -> list[str]:
 
 def run_options(found: argparse.Namespace, **others: Any) -> RunOptions:
     """What the flags of `add_debug_options` say, beside `others`. Raises GraphEngineError for wrong ones."""
+    from graph_engine.pipelines.reproducer import check_name
     from graph_engine.pipelines.runner import RunOptions
     from graph_engine.pipelines.validation import Validation
 
@@ -42,7 +43,7 @@ def run_options(found: argparse.Namespace, **others: Any) -> RunOptions:
         validation = Validation.of(parse_options(found.validate_each, "--validate-each"))
     return RunOptions(
         validation=validation,
-        crash_reproducer=found.crash_reproducer,
+        crash_reproducer=check_name(found.crash_reproducer) if found.crash_reproducer is not None else None,
         rewrite_limit=found.rewrite_limit,
         **others,
     )

@@ -34,8 +34,6 @@ def write_reproducer(
 
     `flags` are further flags of ge-opt that the failure needs.
     """
-    if not path.endswith(".mlir"):
-        raise GraphEngineError(f"'{path}' cannot be the name of a reproducer: it has to end with .mlir")
     plugins = [f"--load-plugin={file}" for file in registry.plugin_files()]
     command = shlex.join(["ge-opt", *plugins, *flags, "--run-reproducer", path])
     header = [" ".join(reason.split()), f"rerun: {command}", f"pipeline: {','.join(map(pass_text, passes))}"]
@@ -43,6 +41,13 @@ def write_reproducer(
     export_weights(copy, store_path(path))
     write_text("".join(f"// {line}\n" for line in header) + to_text(copy), path)
     return command
+
+
+def check_name(path: str) -> str:
+    """`path` if it can be a reproducer's. Raises GraphEngineError: the store beside it is named after it."""
+    if not path.endswith(".mlir"):
+        raise GraphEngineError(f"'{path}' cannot be the name of a reproducer: it has to end with .mlir")
+    return path
 
 
 def recorded_pipeline(text: str, path: str) -> list[PassSpec]:

@@ -198,7 +198,11 @@ def _reproduce(
         flags.append(options.validation.flag)
     assert options.crash_reproducer is not None
     passes = [step.body for step in steps[number:]]
-    command = write_reproducer(module, passes, options.crash_reproducer, reason=str(failure), flags=flags)
+    try:
+        command = write_reproducer(module, passes, options.crash_reproducer, reason=str(failure), flags=flags)
+    except GraphEngineError as error:  # must not stand in for the failure itself
+        print(f"warning: no reproducer: {error}", file=sys.stderr)
+        return
     print(f"note: to rerun the pass that failed: {command}", file=sys.stderr)
 
 

@@ -101,6 +101,21 @@ def test_searches_ask_a_logarithm_of_times(folder: Path, capsys: pytest.CaptureF
     assert len(trials) <= 5 + 2 + 6  # 10 passes, the ends of 53 rewrites, 53 rewrites
 
 
+def test_inputs_from_files_find_it_and_the_reproducer_needs_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = deep_residual(size=16)
+    onnx.save(model, "deep.onnx")
+    np.savez("in.npz", **random_inputs(model, 5))
+    text = "ge-infer-shapes,lossy-fusion{victim=node_t5}"
+    assert main(["deep.onnx", f"--load-plugin={PLUGIN}", "-p", text, "--input=in.npz", "--inner"]) == 0
+    out = capsys.readouterr().out
+    assert "rewrite 2: lossy-fusion/" in out
+    match = re.search(r"^reproducer: bisect.mlir, 2 operators: ge-opt (.*)$", out, re.M)
+    assert match is not None and "--validate-each=inner=true" in match[1]
+    assert ge_opt(shlex.split(match[1])) == 1
+
+
 def test_onnxruntime_as_a_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The check of the documentation: a user's script that compares an .mlir with the model in onnxruntime."""
     import sys

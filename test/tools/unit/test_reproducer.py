@@ -183,7 +183,11 @@ def test_ge_run_writes_reproducers_of_the_pipeline(
         (["--load-plugin=nothing.py", "m.mlir"], "error: --load-plugin: 'nothing.py' is not a Python file"),
         (["--load-plugin=bad.py", "m.mlir"], "error: --load-plugin: 'bad.py' does not load: ZeroDivisionError"),
         (["--load-plugin=empty.py", "m.mlir"], "error: --load-plugin: 'empty.py' defines no pass and no Universe"),
-        (["--load-plugin=fail.py", "--crash", "--crash-reproducer=r.txt", "m.mlir"], "'r.txt' cannot be the name"),
+        (
+            ["--load-plugin=fail.py", "--ge-canonicalize", "--crash-reproducer=r.txt", "m.mlir"],
+            "'r.txt' cannot be the name",
+        ),
+        (["--bisect=reproducer=r.txt", "m.mlir"], "'r.txt' cannot be the name"),
     ],
 )
 def test_wrong_requests(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,6 +196,13 @@ def test_wrong_requests(arguments: list[str], message: str, capsys: pytest.Captu
     Path("empty.py").write_text("x = 1\n")
     assert main(arguments) == 1
     assert message in capsys.readouterr().err
+
+
+def test_place_that_cannot_be_written_does_not_hide_the_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("taken.mlir").mkdir()
+    assert main(["--load-plugin=fail.py", "--crash", "--crash-reproducer=taken.mlir", imported()]) == 1
+    warning, error = capsys.readouterr().err.splitlines()
+    assert warning.startswith("warning: no reproducer: ") and "crashed: KeyError" in error
 
 
 def test_plugin_passes_are_flags_with_help(capsys: pytest.CaptureFixture[str]) -> None:
