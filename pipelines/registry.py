@@ -113,11 +113,6 @@ def load_plugin(path: str) -> None:
     if not passes and not dialects:
         raise GraphEngineError(f"--load-plugin: '{path}' defines no pass and no Universe")
     _FILES[path] = Universe(all_passes=passes, all_dialects=dialects)
-    for cached in (plugins, all_passes, all_dialects):
-        cached.cache_clear()
-
-
-def plugin_files() -> list[str]:
     _list_anew()
 
 
@@ -128,6 +123,11 @@ def forget_plugins() -> None:
 
 
 def _list_anew() -> None:
+    for cached in (plugins, all_passes, all_dialects):
+        cached.cache_clear()
+
+
+def plugin_files() -> list[str]:
     """The files that `load_plugin` has loaded."""
     return list(_FILES)
 
