@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
+from math import inf, isfinite
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import TensorType, f32
@@ -22,7 +24,7 @@ from graph_engine.dialects.ge.channels import ChannelShuffleOp
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
-from graph_engine.dialects.ge.elementwise import CastOp, MulOp
+from graph_engine.dialects.ge.elementwise import CastOp, ClipOp, DivOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
@@ -45,6 +47,7 @@ from graph_engine.dialects.layout import (
     is_plain,
     nc1hwc0,
 )
+from graph_engine.transforms.recipes import Known, known
 
 Format: TypeAlias = Encoding | None
 """A storage format; None is ND."""
@@ -85,6 +88,19 @@ def is_feature_map(value: SSAValue) -> bool:
 def on_the_cube(value: SSAValue) -> bool:
     """Whether the Cube multiplies the value's type: an operator kept in fp32 runs elsewhere and needs no fractals."""
     return element_of(value) != f32
+
+
+def number_of(value: SSAValue) -> float | None:
+    """The number that a constant of one element holds, inside a `ge.fused` as well; None for anything else."""
+    if isinstance(value, BlockArgument) and isinstance(fused := value.owner.parent_op(), FusedOp):
+        value = fused.inputs[value.index]
+    constant = known(value)
+    return None if constant is None or constant.elements != 1 else _number(constant)
+
+
+@lru_cache(maxsize=4096)
+def _number(constant: Known) -> float:
+    return float(constant.numbers().reshape(-1)[0])
 
 
 def is_scalar(value: SSAValue) -> bool:
@@ -271,19 +287,24 @@ class FormatRules:
     def _padding_of(self, op: GeOp, operands: Sequence[Format]) -> str:
         """What an elementwise operator leaves in the padding lanes.
 
-        An operand without a format is one number, or one a column, which may be infinite.
+        An operand without a format is one number, or one a column: finite if it is a constant that is.
         """
         stored = [format for format in operands if format is not None]
-        some = len(stored) < len(operands)
+        numbers = [number_of(value) for value, format in zip(op.operands, operands, strict=True) if format is None]
         zero, finite = _all_zero(stored), all(format.promises(Pad.finite) for format in stored)
-        if op.keeps_zero_pad() and zero and (not some or isinstance(op, MulOp)):
+        known = all(number is not None and isfinite(number) for number in numbers)
+        if op.keeps_zero_pad() and zero and (not numbers or isinstance(op, MulOp)):
             return "zero"
-        if some or not finite:
+        if isinstance(op, DivOp) and zero and operands[1] is None and known and 0 not in numbers:
+            return "zero"
+        if not finite or not known:
             return "undef"
         if isinstance(op, MulOp) and op.keeps_zero_pad() and any(format.pads_zero for format in stored):
             return "zero"
         if op.name in FINITE_AT_FINITE or (zero and op.name in FINITE_AT_ZERO):
             return "finite"
+        if isinstance(op, ClipOp):
+            return "finite" if op.min.value.data < inf and op.max.value.data > -inf else "undef"
         return "finite" if op.name in FINITE_IF_SATURATING and self._stays_finite(op, stored) else "undef"
 
     def _stays_finite(self, op: GeOp, operands: Sequence[Encoding]) -> bool:

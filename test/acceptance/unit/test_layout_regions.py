@@ -100,3 +100,12 @@ def test_rows_that_fill_no_block() -> None:
     q, k, v = (b.node("Add", [b.node("MatMul", [x, b.weight((32, 32), -0.3, 0.3)]), b.weight((32,))]) for _ in range(3))
     scores = b.node("Softmax", [b.node("MatMul", [q, b.node("Transpose", [k], perm=[1, 0])])], axis=-1)
     tasks(b.model(b.node("MatMul", [scores, v])))
+
+
+def test_hard_swish_of_single_operators() -> None:
+    """x * clip(x + 3, 0, 6) / 6 over 24 channels: the numbers are finite, so zeros stay zeros."""
+    b = GraphBuilder(9)
+    x = b.conv(b.input("x", (1, 3, 10, 9)), 3, 24)
+    three, zero, six = (b.constant(name, np.float32(n)) for name, n in (("three", 3), ("zero", 0), ("six", 6)))
+    y = b.node("Div", [b.node("Mul", [x, b.node("Clip", [b.node("Add", [x, three]), zero, six])]), six])
+    assert tasks(b.model(b.conv(y, 24, 8)))["TransData"] == 2
