@@ -40,6 +40,9 @@ class Pad(StrEnum):
     undef = auto()
 
 
+_WEAKER = {pad: place for place, pad in enumerate(Pad)}
+
+
 @irdl_attr_definition
 class PadAttr(EnumAttribute[Pad]):
     """`zero`, `finite` or `undef`."""
@@ -67,20 +70,16 @@ class Encoding(ParametrizedAttribute):
 
     def promises(self, pad: Pad) -> bool:
         """Whether padding lanes are known to hold `pad`."""
-        return list(Pad).index(self.pad_lanes) <= list(Pad).index(pad)
+        return _WEAKER[self.pad_lanes] <= _WEAKER[pad]
 
     @property
     def pad_lanes(self) -> Pad:
         """What padding lanes hold; zeros where the format has none."""
-        own: Any = dict(self._named()).get("pad")
-        return Pad.zero if own is None else own.data
+        return _pad_lanes(self)
 
     def with_pad(self, pad: str) -> Encoding:
         """This encoding with another padding promise; itself where the format has no padding."""
-        values = dict(self._named())
-        if "pad" in values:
-            values["pad"] = PadAttr(Pad(pad))
-        return type(self).new(list(values.values()))
+        return _with_pad(self, Pad(pad))
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
@@ -134,6 +133,20 @@ class Encoding(ParametrizedAttribute):
 def _index_map(encoding: Encoding) -> IndexMap:
     sizes = {name: cast(IntAttr, value).data for name, value in encoding._named() if name != "pad"}
     return encoding.FORM.bind(**sizes)
+
+
+@lru_cache(maxsize=4096)
+def _pad_lanes(encoding: Encoding) -> Pad:
+    own: Any = dict(encoding._named()).get("pad")
+    return Pad.zero if own is None else own.data
+
+
+@lru_cache(maxsize=4096)
+def _with_pad(encoding: Encoding, pad: Pad) -> Encoding:
+    values = dict(encoding._named())
+    if "pad" in values:
+        values["pad"] = PadAttr(pad)
+    return type(encoding).new(list(values.values()))
 
 
 @lru_cache(maxsize=4096)

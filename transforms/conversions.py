@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -70,6 +71,7 @@ def conversion_bytes(value: SSAValue, source: Format, target: Format) -> int:
     return 0 if is_view(before, after) else stored_bytes(before) + stored_bytes(after)
 
 
+@lru_cache(maxsize=8192)
 def stored_bytes(stored: Tensor) -> int:
     """Bytes of a stored tensor, padding included; an unknown dimension counts as 1."""
     shape = tuple(1 if extent == DYNAMIC else extent for extent in shape_of_type(stored))
