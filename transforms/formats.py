@@ -28,6 +28,7 @@ from graph_engine.dialects.ge.elementwise import CastOp, ClipOp, DivOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.normalization import LrnOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
@@ -187,7 +188,8 @@ class FormatRules:
                 x = _keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
                 w = _keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
                 return Formats((x, w, None)[: len(given)], nc1hwc0(c0))
-            case ChannelShuffleOp():
+            case ChannelShuffleOp() | LrnOp():
+                # Both kernels turn the blocks to rows of channels and back, with zeros behind the last channel.
                 if element_name(element_of(op.x)) != "f16" or DYNAMIC in shape_of(op.x):
                     return None
                 return Formats((_keep(given[0], nc1hwc0(c0)),), nc1hwc0(c0))

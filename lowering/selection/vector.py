@@ -30,6 +30,7 @@ from graph_engine.lowering.selection.choice import (
 )
 from graph_engine.lowering.selection.pooling import POOLING_OPERATORS, select_pooling
 from graph_engine.lowering.selection.reduction import REDUCTION_OPERATORS, select_reduction
+from graph_engine.target_ascend.isa.model import DType
 
 ELEMENTWISE_OPERATORS: tuple[str, ...] = (*STEPS, "ge.cast")
 VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, *REDUCTION_OPERATORS, "ge.lrn", *POOLING_OPERATORS)
@@ -119,10 +120,13 @@ def operand_of(region: Region, value: SSAValue) -> SSAValue:
 
 
 def _lrn(region: Region, op: LrnOp, tail: Tail) -> Choice:
-    if not all(is_plain(v.type) for v in (op.x, *region.yielded)):
-        raise NoKernel("local response normalization takes a plain tensor")
+    ends = [tensor(v) for v in (op.x, *region.yielded)]
+    halves = all(dtype_of_tensor(end) is DType.F16 for end in ends)
+    blocked = halves and all(isinstance(encoding_of(end), NC1HWC0) for end in ends)
+    if not blocked and not all(map(is_plain, ends)):
+        raise NoKernel("local response normalization takes a plain tensor or fp16 in NC1HWC0")
     batch, channels, *positions = shape_of_type(tensor(op.x))
-    lrn = LrnShape(batch, channels, prod(positions), tail=tail, **op.attribute_values())
+    lrn = LrnShape(batch, channels, prod(positions), tail=tail, blocked=blocked, **op.attribute_values())
     return Choice(
         ("lrn", lrn),
         stem("lrn", [step.op for step in tail.steps]),

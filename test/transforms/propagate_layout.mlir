@@ -30,8 +30,8 @@ func.func @padding(%x: tensor<1x8x4x4xf16>, %w: tensor<8x8x1x1xf16>) -> tensor<1
   // CHECK: ge.conv2d
   // CHECK: ge.constant #ge.fold<"layout.transdata", {{.*}} tensor<1x8x1x1xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>>
   // CHECK-NEXT: ge.mul {{.*}} -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
-  // CHECK-NEXT: %[[U:.*]] = ge.add {{.*}}, tensor<1x1x1x1xf16>) -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = undef>>
-  // CHECK-NEXT: %[[Z:.*]] = layout.transdata %[[U]] : tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = undef>> -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[U:.*]] = ge.add {{.*}}, tensor<1x1x1x1xf16>) -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = finite>>
+  // CHECK-NEXT: %[[Z:.*]] = layout.transdata %[[U]] : tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = finite>> -> tensor<1x8x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
   // CHECK: ge.conv2d %[[Z]]
   // CHECK-NEXT: layout.transdata {{.*}} -> tensor<1x8x4x4xf16>
   // CHECK-NEXT: ge.mul {{.*}}, tensor<1x1x1x1xf16>) -> tensor<1x8x4x4xf16>

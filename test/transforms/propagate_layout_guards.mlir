@@ -16,11 +16,11 @@ func.func @vector_only(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
 func.func @others(%x: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>) -> tensor<16x16xf16> {
   // CHECK: ge.conv2d
   // CHECK-NEXT: layout.transdata {{.*}} -> tensor<1x16x4x4xf16>
-  // CHECK-NEXT: ge.lrn {{.*}} -> tensor<1x16x4x4xf16>
+  // CHECK-NEXT: ge.softmax {{.*}} -> tensor<1x16x4x4xf16>
   // CHECK-NEXT: ge.reshape {{.*}} -> tensor<16x16xf16>
   // CHECK-NEXT: ge.relu {{.*}} -> tensor<16x16xf16>
   %0 = ge.conv2d %x, %w : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> tensor<1x16x4x4xf16>
-  %1 = ge.lrn %0 {size = 5} : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %1 = ge.softmax %0 {axis = 1} : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
   %2 = ge.reshape %1 {shape = [16, 16]} : (tensor<1x16x4x4xf16>) -> tensor<16x16xf16>
   %3 = ge.relu %2 : (tensor<16x16xf16>) -> tensor<16x16xf16>
   return %3 : tensor<16x16xf16>

@@ -6,12 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.checked_operators import assert_close, encode, fused, instructions, kernel_of, run_operator, value
+from harness.checked_operators import (
+    assert_close,
+    encode,
+    fused,
+    instructions,
+    kernel_of,
+    run_operator,
+    run_stored,
+    value,
+)
 
 from graph_engine.dialects.ge.elementwise import ReluOp
 from graph_engine.dialects.ge.normalization import LrnOp
-from graph_engine.dialects.layout import nc1hwc0
+from graph_engine.dialects.layout import nc1hwc0, unpack
 from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.selection.choice import tensor
 from graph_engine.lowering.selection.table import select
 
 SHAPES = [(1, 96, 27, 27), (9, 20, 5, 7), (2, 3, 11, 13), (1, 1, 4, 4), (3, 7, 5), (1, 600, 9, 9)]
@@ -60,6 +70,20 @@ def test_few_instructions() -> None:
 
 def test_refused_with_a_reason() -> None:
     with pytest.raises(NoKernel, match="plain tensor"):
-        select(encode(LrnOp(value((1, 16, 4, 4), "f16", nc1hwc0()), size=5), nc1hwc0()))
+        select(encode(LrnOp(value((1, 16, 4, 4), "f32", nc1hwc0()), size=5), nc1hwc0()))
     with pytest.raises(NoKernel, match="do not fit the unified buffer"):
         kernel_of(LrnOp(value((1, 4000, 4, 4)), size=5))
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 96, 27, 27), (9, 20, 5, 7), (2, 3, 11, 13), (1, 1, 4, 4), (1, 600, 9, 9)], ids=str
+)
+@pytest.mark.parametrize("size", [1, 5])
+def test_blocks_of_channels(shape: tuple[int, ...], size: int) -> None:
+    """In NC1HWC0, with zeros in the lanes of padding."""
+    x = random(shape)
+    op = encode(LrnOp(value(shape, encoding=nc1hwc0()), size=size), nc1hwc0())
+    stored = run_stored(op, [x])
+    assert_close(unpack(stored, tensor(op.results[0])), lrn(x, size))
+    lanes = stored.swapaxes(-1, 2).reshape(shape[0], -1, *shape[2:])[:, shape[1] :]
+    assert not lanes.any()

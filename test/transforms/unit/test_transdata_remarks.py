@@ -30,15 +30,15 @@ CONV = f"%a = ge.conv2d %x, %w : ({T}, tensor<16x16x1x1xf16>) -> {T} {node('conv
 
 
 def test_borders_and_an_operator_without_a_form() -> None:
-    body = f"{CONV} %b = ge.lrn %a {{size = 5}} : ({T}) -> {T} {node('norm', 'LRN')} return %b : {T}"
+    body = f"{CONV} %b = ge.softmax %a {{axis = 1}} : ({T}) -> {T} {node('norm', 'Softmax')} return %b : {T}"
     found = {remark.args["producer"]: remark for remark in remarks(f"%x: {T}", body, T) if remark.name == "TransData"}
     border, inner = found["the model's input"], found["'conv1' (Conv)"]
     assert border.args["reason"] == "the model's inputs are ND"
     assert border.args["readers"] == ["'conv1' (Conv)"]
-    assert inner.args["readers"] == ["'norm' (LRN)"]
+    assert inner.args["readers"] == ["'norm' (Softmax)"]
     assert inner.args["bytes"] == 2 * 512
-    assert inner.args["reason"] == "ge.lrn has no NC1HWC0 form for these shapes"
-    assert inner.args["remedy"] == "a NC1HWC0 form of ge.lrn would remove it"
+    assert inner.args["reason"] == "ge.softmax has no NC1HWC0 form for these shapes"
+    assert inner.args["remedy"] == "a NC1HWC0 form of ge.softmax would remove it"
 
 
 def test_padding_that_has_to_be_zero_again() -> None:
