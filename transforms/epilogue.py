@@ -18,7 +18,7 @@ from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.formats import is_scalar
+from graph_engine.transforms.formats import FRACTAL_ROWS, is_row, is_scalar
 from graph_engine.transforms.fusion import gather, single_user, why_not_single
 from graph_engine.transforms.remarks import Kind, missed, wanted
 
@@ -42,14 +42,19 @@ def obstacle(user: Operation, value: SSAValue, anchor: Anchor) -> tuple[str, str
         return "cost", "an exact GELU takes longer on the way out than to store and load again"
     for operand in user.operands:
         if operand is not value and not (operand.type == value.type or _repeats(operand, anchor)):
-            return "broadcast", f"the operand {list(shape_of(operand))} of {user.name} is no channel's and no number"
+            return (
+                "broadcast",
+                f"the operand {list(shape_of(operand))} of {user.name} is no channel's or column's and no number",
+            )
     return None
 
 
 def _repeats(operand: SSAValue, anchor: Anchor) -> bool:
-    """Whether an operand is one number, or one value a channel of a feature map."""
-    shape = shape_of(operand)
-    return is_scalar(operand) or isinstance(anchor, Conv2dOp) and shape == (1, shape_of(anchor.result)[1], 1, 1)
+    """Whether an operand is one number, or one value a channel of a feature map or a column of a matrix of whole blocks."""
+    shape, result = shape_of(operand), shape_of(anchor.result)
+    if isinstance(anchor, Conv2dOp):
+        return is_scalar(operand) or shape == (1, result[1], 1, 1)
+    return is_scalar(operand) or is_row(operand, result, FRACTAL_ROWS)
 
 
 def epilogue(anchor: Anchor) -> list[Operation]:

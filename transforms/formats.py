@@ -26,12 +26,13 @@ from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp, ClipOp, DivOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.normalization import LrnOp
+from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
-from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
+from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.upsampling import repetitions
 from graph_engine.dialects.layout import (
     NC1HWC0,
@@ -240,16 +241,21 @@ class FormatRules:
             zero = full_rows or (op.bias is None and a.pads_zero)
             pad = "zero" if zero else "finite" if self._stays_finite(op, (a,)) else "undef"
             return Formats((a, b, None)[: len(given)], fractal_nz(c0, pad))
-        if not rides_along(op):
+        if isinstance(op, SplitHeadsOp | MergeHeadsOp | ReshapeOp):
+            x = _keep(given[0], nz)
+            return Formats((x,), x) if keeps_fractals(op, c0) else None
+        if not (rides_along(op) or reduces_rows(op, c0)):
             return None
         operands: list[Format] = []
         for value, format in zip(op.operands, given, strict=True):
             if shape_of(value) == shape:
                 operands.append(_keep(format, nz))
-            elif is_scalar(value):
+            elif is_scalar(value) or is_row(value, shape, c0):
                 operands.append(None)
             else:
                 return None
+        if reduces_rows(op, c0):
+            return Formats(tuple(operands), fractal_nz(c0, "zero" if full_rows else "undef"))
         full = full_rows and shape[-1] % c0 == 0
         return Formats(tuple(operands), fractal_nz(c0, "zero" if full else self._padding_of(op, operands)))
 
@@ -323,6 +329,36 @@ def _keep(given: Format, wanted: Encoding, *, strict: bool = False) -> Encoding:
     if given is not None and given.with_pad("zero") == wanted and (given.pads_zero or not strict):
         return given
     return wanted
+
+
+def is_row(value: SSAValue, like: tuple[int, ...], c0: int) -> bool:
+    """Whether a value has one element a column of a matrix, in whole blocks: it is read where it lies."""
+    shape = shape_of(value)
+    return (
+        bool(shape) and shape[-1] == like[-1] == elements_of(value) and len(shape) <= len(like) and like[-1] % c0 == 0
+    )
+
+
+def keeps_fractals(op: SplitHeadsOp | MergeHeadsOp | ReshapeOp, c0: int) -> bool:
+    """Whether FRACTAL_NZ stores operand and result alike: heads of whole blocks, or another count of batches."""
+    source, target = shape_of(op.x), shape_of(op.result)
+    if DYNAMIC in source or DYNAMIC in target:
+        return False
+    match op:
+        case SplitHeadsOp():
+            return target[-1] % c0 == 0
+        case MergeHeadsOp():
+            return source[-1] % c0 == 0
+        case ReshapeOp():
+            return len(source) > 1 and source[-2:] == target[-2:]
+
+
+def reduces_rows(op: GeOp, c0: int) -> bool:
+    """Whether a softmax or normalization works on whole rows without padding, be they cut into blocks or not."""
+    shape = shape_of(op.operands[0])
+    if not isinstance(op, SoftmaxOp | LayerNormOp | RmsNormOp) or DYNAMIC in shape:
+        return False
+    return op.axis.value.data % len(shape) == len(shape) - 1 and shape[-1] % c0 == 0
 
 
 def reduces_pixels(op: ReduceOp) -> bool:
@@ -413,12 +449,20 @@ def is_view(source: TensorType[Any], target: TensorType[Any]) -> bool:
         return False
     if is_row_major(source) and is_row_major(target):
         return True
-    same = encoding_of(source) == encoding_of(target) and isinstance(encoding_of(source), NC1HWC0)
+    if encoding_of(source) != encoding_of(target):
+        return False
+    if isinstance(encoding_of(source), FractalNZ):
+        return shape_of_type(source)[-2:] == shape_of_type(target)[-2:]
+    same = isinstance(encoding_of(source), NC1HWC0)
     return same and _pixels(source) is not None and _pixels(source) == _pixels(target)
 
 
 def is_transposed_view(op: Operation) -> bool:
-    """Whether a transpose between NHWC as a shape and NHWC as a format leaves every byte in its place."""
+    """Whether a transposition leaves every byte in its place: NHWC as a shape and as a format, heads of fractals."""
+    if isinstance(op, SplitHeadsOp | MergeHeadsOp):
+        encoding = encoding_of(op.x.type)
+        same = encoding == encoding_of(op.result.type)
+        return isinstance(encoding, FractalNZ) and same and keeps_fractals(op, encoding.c0.data)
     if not isinstance(op, TransposeOp):
         return False
     ends = (op.x.type, op.result.type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 
 from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.core import Tensor
@@ -32,7 +33,8 @@ def origins(map: IndexMap, rank: int) -> tuple[frozenset[int], ...]:
 def strides_over(operand: Tensor, result: Tensor) -> tuple[int, ...]:
     """Elements of `operand` between neighbours along each stored axis of `result`, 0 where it repeats (numpy's rules).
 
-    Raises NoKernel where the two are stored differently and the operand is no scalar.
+    Raises NoKernel where the two are stored differently, unless the operand is plain and the result's blocks are whole
+    wherever it varies.
     """
     target, source = encoding_of(result), encoding_of(operand)
     shape, wanted = shape_of_type(operand), shape_of_type(result)
@@ -40,6 +42,8 @@ def strides_over(operand: Tensor, result: Tensor) -> tuple[int, ...]:
     if all(n == 1 for n in shape):
         return (0,) * len(stored)
     plain = is_plain(operand) and is_plain(result)
+    if is_plain(operand) and not plain:
+        return _plain_strides(shape, result)
     if not plain and source.with_pad("zero") != target.with_pad("zero"):
         raise NoKernel(f"an operand is stored as {format_name(operand)}, the result as {format_name(result)}")
     if len(shape) < len(wanted):
@@ -53,4 +57,21 @@ def strides_over(operand: Tensor, result: Tensor) -> tuple[int, ...]:
             raise NoKernel(f"{format_name(result)} merges a broadcast axis with another one")
         if True in repeats:
             strides[axis] = 0
+    return tuple(strides)
+
+
+def _plain_strides(shape: tuple[int, ...], result: Tensor) -> tuple[int, ...]:
+    """Of a row-major operand beside a tensor in blocks: a block of an axis is that many of its elements."""
+    wanted = shape_of_type(result)
+    map = encoding_of(result).map
+    shape = (1,) * (len(wanted) - len(shape)) + shape
+    steps, stored, sources = row_major(shape), map.physical_shape(wanted), origins(map, len(wanted))
+    strides: list[int] = []
+    for place, logical in enumerate(sources):
+        axes = [axis for axis in logical if shape[axis] != 1]
+        for axis in axes:
+            if prod(n for n, s in zip(stored, sources, strict=True) if axis in s) != shape[axis]:
+                raise NoKernel(f"a plain operand {list(shape)} beside the padded blocks of {format_name(result)}")
+        inner = prod(stored[p] for p in range(place + 1, len(stored)) if sources[p] == logical)
+        strides.append(steps[axes[0]] * inner if axes else 0)
     return tuple(strides)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -14,7 +15,7 @@ from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
-from graph_engine.dialects.layout import NC1HWC0, Encoding, encoding_of, physical_shape
+from graph_engine.dialects.layout import NC1HWC0, Encoding, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_steps import STEPS, Step
 from graph_engine.target_ascend.isa.model import DType
@@ -156,3 +157,10 @@ def is_channel_vector(ty: Tensor, of: Tensor) -> bool:
         and shape[0] == shape[2] == shape[3] == 1
         and shape[1] == of.get_shape()[1]
     )
+
+
+def is_column_vector(ty: Tensor, of: Tensor) -> bool:
+    """Whether `ty` is a plain vector with one value a column of `of`, a FRACTAL_NZ matrix of whole blocks."""
+    shape, columns = ty.get_shape(), of.get_shape()[-1]
+    whole = isinstance(encoding_of(of), FractalNZ) and columns % 16 == 0
+    return whole and is_plain(ty) and bool(shape) and prod(shape) == shape[-1] == columns

@@ -29,6 +29,7 @@ from graph_engine.lowering.selection.choice import (
     dtype_of_tensor,
     elementwise_step,
     is_channel_vector,
+    is_column_vector,
     region_of,
     require_encoding,
     require_static,
@@ -63,7 +64,7 @@ def _epilogue(region: Region, anchor: Operation, sides: list[SSAValue]) -> Epilo
             ty = tensor(value)
             if ty.get_shape() == result.get_shape() and physical_shape(ty) == physical_shape(result):
                 kind = "tile"
-            elif is_channel_vector(ty, result):
+            elif is_channel_vector(ty, result) or is_column_vector(ty, result):
                 kind = "channel"
             elif prod(ty.get_shape()) == 1:
                 kind = "scalar"
@@ -170,8 +171,6 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     batch, (left_steps, right_steps) = _batch(y.get_shape()[:-2], a.get_shape()[:-2], b.get_shape()[:-2])
     sides: list[SSAValue] = []
     epilogue = _epilogue(region, op, sides)
-    if any(side.kind == "channel" for side in epilogue.inputs):
-        raise NoKernel("a per-column side operand of a matrix product")
     left_side, right_side = Side(left_steps, transpose_a), Side(right_steps, right_k_rows)
     shape = MatmulShape(m1, k1, n1, op.bias is not None, batch, left_side, right_side)
     inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [op.a, op.b]))

@@ -74,30 +74,12 @@ class Space:
         rank = len(shape_of_type(self.main))
         if channels:
             strides = tuple(int(axis == 1) for axis in range(rank))
-        elif is_plain(operand) and not is_plain(self.main):
-            strides = self._plain_strides(operand)
         else:
             strides = strides_over(operand, self.main)
         if not self.groups:
             return strides
         each = self.sizes[2]
         return (strides[0], strides[1] * each, strides[1], *strides[2:])
-
-    def _plain_strides(self, operand: Tensor) -> tuple[int, ...]:
-        """Of a row-major operand beside a tensor in blocks: a block of an axis is that many of its elements."""
-        shape, wanted = shape_of_type(operand), shape_of_type(self.main)
-        shape = (1,) * (len(wanted) - len(shape)) + shape
-        steps = row_major(shape)
-        sources = origins(encoding_of(self.main).map, len(wanted))
-        stored = physical_shape(self.main)
-        strides: list[int] = []
-        for place, logical in enumerate(sources):
-            inner = prod(stored[p] for p in range(place + 1, len(stored)) if sources[p] == logical)
-            axes = [a for a in logical if shape[a] != 1]
-            if any(prod(n for n, s in zip(stored, sources, strict=True) if a in s) != shape[a] for a in axes):
-                raise NoKernel(f"a plain operand {list(shape)} beside padded blocks")
-            strides.append(steps[axes[0]] * inner if axes else 0)
-        return tuple(strides)
 
     def result(self, value: SSAValue) -> Stream:
         """The stream of the result: a whole tensor in the main operand's format, or a plain statistic."""

@@ -189,7 +189,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda: fused([value((4,))], lambda x: [t := ge.PowOp(x, x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",
     ),
     "two formats": (
-        lambda: encode(ge.AddOp(value((1, 16, 4, 4), "f16", MAP), value((1, 16, 1, 1))), MAP), "stored as ND",
+        lambda: encode(ge.AddOp(value((1, 20, 4, 4), "f16", MAP), value((1, 20, 1, 1))), MAP), "padded blocks",
     ),
     "several results": (several_results, "the result"),
 }  # fmt: skip
@@ -200,3 +200,12 @@ def test_refused_with_a_reason(name: str) -> None:
     make, reason = REFUSED[name]
     with pytest.raises(NoKernel, match=reason):
         select(make())
+
+
+@pytest.mark.parametrize(
+    ("shape", "other"), [((2, 32, 3, 5), (32, 1, 1)), ((2, 32, 3, 5), (1, 32, 3, 1)), ((1, 16, 4, 4), (4, 4))], ids=str
+)
+def test_plain_operand_beside_whole_blocks(shape: tuple[int, ...], other: tuple[int, ...]) -> None:
+    x, y = random(shape), random(other)
+    got = run_operator(encode(ge.AddOp(value(shape, "f16", MAP), value(other)), MAP), [x, y])
+    assert_close(got, x.astype(float) + y.astype(float))

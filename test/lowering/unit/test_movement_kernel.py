@@ -133,7 +133,9 @@ def test_many_repetitions_have_no_kernel() -> None:
         select(ExpandOp(value(ty((1, 7))), shape=[300, 7]))
 
 
-@pytest.mark.parametrize(("shape", "heads"), [((1, 128, 768), 12), ((2, 5, 24), 3), ((7, 64), 4), ((3, 1, 32), 2)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "heads"), [((1, 128, 768), 12), ((2, 5, 24), 3), ((7, 64), 4), ((3, 1, 32), 2)], ids=str
+)
 def test_heads(shape: tuple[int, ...], heads: int) -> None:
     x = numbers(shape)
     cut = np.swapaxes(x.reshape(*shape[:-1], heads, -1), -2, -3)
