@@ -87,7 +87,7 @@ func.func @groups(%x: tensor<1x32x4x4xf16>, %w: tensor<32x1x3x3xf16>) -> tensor<
 func.func @matmul(%x: tensor<1x32xf16>, %w: tensor<64x32xf16>, %v: tensor<64x16xf16>, %b: tensor<64xf32>) -> tensor<1x16xf16> {
   // CHECK-NEXT: %[[X:.*]] = layout.transdata %x : {{.*}} -> tensor<1x32xf16, #layout.fractal_nz<c0 = 16, pad = zero>>
   // CHECK-NEXT: %[[W:.*]] = layout.transdata %w : {{.*}} -> tensor<64x32xf16, #layout.fractal_z<n0 = 16, c0 = 16, groups = 1, pad = zero>>
-  // CHECK-NEXT: %[[H:.*]] = ge.matmul %[[X]], %[[W]], %b {{.*}} -> tensor<1x64xf16, #layout.fractal_nz<c0 = 16, pad = undef>>
+  // CHECK-NEXT: %[[H:.*]] = ge.matmul %[[X]], %[[W]], %b {{.*}} -> tensor<1x64xf16, #layout.fractal_nz<c0 = 16, pad = finite>>
   // CHECK-NEXT: %[[R:.*]] = ge.relu %[[H]]
   // CHECK-NEXT: %[[V:.*]] = layout.transdata %v : {{.*}} -> tensor<64x16xf16, #layout.fractal_z_kn<n0 = 16, c0 = 16, pad = zero>>
   // CHECK-NEXT: ge.matmul %[[R]], %[[V]]
