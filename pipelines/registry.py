@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "recognise-upsampling": "graph_engine.transforms.recognise_upsampling:RecogniseUpsampling",
     "recognise-channel-shuffle": "graph_engine.transforms.recognise_channel_shuffle:RecogniseChannelShuffle",
     "propagate-transposes": "graph_engine.transforms.propagate_transposes:PropagateTransposes",
+    "flatten-matmul-rows": "graph_engine.transforms.flatten_matmul_rows:FlattenMatmulRowsPass",
     "ge-canonicalize": "graph_engine.transforms.ge_canonicalize:GeCanonicalize",
     "share-constants": "graph_engine.transforms.share_constants:ShareConstants",
     "eliminate-common-subexpressions": (

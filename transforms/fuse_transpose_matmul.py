@@ -18,8 +18,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ge.core import DYNAMIC, shape_of
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.shape import TransposeOp
+from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 
@@ -41,6 +42,9 @@ class FuseTransposeMatmul(Pattern):
         made: list[Operation] = []
         for number, value in enumerate(sides):
             transpose = value.owner
+            if isinstance(transpose, ReshapeOp) and DYNAMIC not in shape_of(value):
+                if shape_of(transpose.x)[-2:] == shape_of(value)[-2:]:  # only the batch has another shape
+                    transpose = transpose.x.owner
             if not isinstance(transpose, TransposeOp):
                 continue
             perm = transpose.ints("perm")
@@ -48,10 +52,14 @@ class FuseTransposeMatmul(Pattern):
             if rank < 2 or perm[-2] != rank - 1:  # its rows are the operand's columns
                 continue
             rest = _swapped(perm)
-            if rest == tuple(range(rank)):
-                sides[number] = transpose.x
-            else:
+            sides[number] = transpose.x
+            if rest != tuple(range(rank)):
                 made.append(TransposeOp(transpose.x, perm=rest))
+                made[-1].location = transpose.location
+                sides[number] = made[-1].results[0]
+            *batch, rows, columns = shape_of(value)
+            if shape_of(sides[number]) != (*batch, columns, rows):
+                made.append(ReshapeOp(sides[number], shape=(*batch, columns, rows)))
                 made[-1].location = transpose.location
                 sides[number] = made[-1].results[0]
             flags[number] = not flags[number]

@@ -30,6 +30,7 @@ from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.no_ops import NO_OPS
 from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import known, per_channel, reshaped, spread
+from graph_engine.transforms.transposes import TRANSPOSES
 
 Roots = tuple[type[Operation], ...]
 
@@ -220,6 +221,7 @@ PATTERNS = (
     MergeReshapes,
     MergeTransposes,
     TransposeToReshape,
+    *TRANSPOSES,
     LiftElementwiseOverReshape,
     FoldPadIntoConv,
     AlignConstantRank,
