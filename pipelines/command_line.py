@@ -12,6 +12,7 @@ from typing import NoReturn
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.collection import relaxed_gc
 from graph_engine.pipelines.default import Phase
+from graph_engine.pipelines.fusion_switch import RESULT_HELP, SWITCH_HELP
 from graph_engine.pipelines.registry import all_passes, help_line
 from graph_engine.pipelines.remark_report import FILTER_HELP, OPTION_HELP
 from graph_engine.pipelines.spec import PassSpec, nearest, parse_options, parse_pipeline
@@ -105,6 +106,12 @@ def add_remark_options(parser: argparse.ArgumentParser) -> None:
     """`--remarks[=FILE]` and `--remarks-filter`, for every tool that runs passes."""
     parser.add_argument("--remarks", metavar="FILE", help=OPTION_HELP)
     parser.add_argument("--remarks-filter", metavar="REGEX", default="", help=FILTER_HELP)
+
+
+def add_fusion_options(parser: argparse.ArgumentParser) -> None:
+    """`--fusion-switch-file` and `--fusion-result`, for every tool that runs passes."""
+    parser.add_argument("--fusion-switch-file", metavar="FILE", help=SWITCH_HELP)
+    parser.add_argument("--fusion-result", metavar="FILE", help=RESULT_HELP)
 
 
 _PRECISION = {

@@ -28,7 +28,7 @@ def add_debug_options(parser: argparse.ArgumentParser) -> None:
 
 def given_flags(found: argparse.Namespace) -> list[str]:
     """Those of the flags that change how passes are run: a tool that runs none has to refuse them."""
-    names = ("validate_each", "crash_reproducer", "rewrite_limit")
+    names = ("validate_each", "crash_reproducer", "rewrite_limit", "fusion_switch_file", "fusion_result", "remarks")
     return [f"--{name.replace('_', '-')}" for name in names if getattr(found, name) is not None]
 
 
@@ -37,14 +37,21 @@ def run_options(found: argparse.Namespace, **others: Any) -> RunOptions:
     from graph_engine.pipelines.reproducer import check_name
     from graph_engine.pipelines.runner import RunOptions
     from graph_engine.pipelines.validation import Validation
+    from graph_engine.transforms.switches import ALL_ON
 
     validation = None
     if found.validate_each is not None:
         validation = Validation.of(parse_options(found.validate_each, "--validate-each"))
+    switches = ALL_ON
+    if found.fusion_switch_file is not None:
+        from graph_engine.pipelines.fusion_switch import read_switches
+
+        switches = read_switches(found.fusion_switch_file)
     return RunOptions(
         validation=validation,
         crash_reproducer=check_name(found.crash_reproducer) if found.crash_reproducer is not None else None,
         rewrite_limit=found.rewrite_limit,
+        switches=switches,
         **others,
     )
 

@@ -20,10 +20,11 @@ from graph_engine.pipelines.compile import check_default_options, default_steps,
 from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.expected import expectations, mismatches
+from graph_engine.pipelines.fusion_switch import write_fusion_result
 from graph_engine.pipelines.output import write_modules
 from graph_engine.pipelines.remark_report import RemarkReport
 from graph_engine.pipelines.reproducer import recorded_pipeline
-from graph_engine.pipelines.runner import PassFailed, Step, print_warnings, run_steps
+from graph_engine.pipelines.runner import PassFailed, RunReport, Step, print_warnings, run_steps
 from graph_engine.pipelines.source import Chunk, Diagnostic, SourceError, one_line, parse, read_text, split
 from graph_engine.pipelines.spec import PassSpec, parse_options
 from graph_engine.pipelines.verification import InvalidOperation, verify
@@ -57,6 +58,7 @@ def optimise(options: argparse.Namespace) -> int:
     context = make_context()
     results: list[ModuleOp | str] = []
     remarks: list[Remark] = []
+    reports: list[RunReport] = []
     failed = False
     for chunk in chunks:
         reported: list[Diagnostic] = []
@@ -66,6 +68,7 @@ def optimise(options: argparse.Namespace) -> int:
             done = run_steps(context, module, steps, run_options)
             print_warnings(done)
             remarks += done.remarks
+            reports.append(done)
             if marks:
                 mark_phase(module, until)
             results.append(module)
@@ -85,6 +88,7 @@ def optimise(options: argparse.Namespace) -> int:
         for diagnostic in reported:
             print(diagnostic, file=sys.stderr)
     report.write(remarks)
+    write_fusion_result(options.fusion_result, reports)
     if failed:
         return 1
     write_modules(results, options.output, generic=options.print_op_generic, locations=not options.no_locations)

@@ -21,9 +21,10 @@ from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.printing import to_text
 from graph_engine.pipelines.reproducer import write_reproducer
 from graph_engine.pipelines.verification import InvalidOperation, Verifier
-from graph_engine.transforms.driver import RewriteContext, RewriteEvent, RewriteLimitReached
+from graph_engine.transforms.driver import RewriteContext, RewriteEvent, RewriteLimitReached, RewriteSwitchedOff
 from graph_engine.transforms.pass_base import OperatorError
 from graph_engine.transforms.remarks import Kind, Remark, listening
+from graph_engine.transforms.switches import ALL_ON, Switches
 
 if TYPE_CHECKING:
     from graph_engine.pipelines.validation import Validation, Validator
@@ -45,7 +46,8 @@ class RunOptions:
     """What to do around the passes; dumps and timing go to standard error. `remarks`: kinds to collect.
 
     `validation` compares what the graph computes before and after each pass. `crash_reproducer` names the file to
-    write when a pass fails; each pass is verified then. `on_rewrite` is told every rewrite.
+    write when a pass fails; each pass is verified then. `on_rewrite` is told every rewrite. `switches` say which passes
+    and rewrites are off.
     """
 
     verify_each: bool = False
@@ -57,6 +59,7 @@ class RunOptions:
     validation: Validation | None = None
     crash_reproducer: str | None = None
     on_rewrite: Callable[[RewriteEvent], None] | None = None
+    switches: Switches = ALL_ON
 
 
 DEFAULT_OPTIONS = RunOptions()
@@ -104,7 +107,7 @@ def run_steps(
     verifier = Verifier()
     remarked = listening(report.remarks.append, options.remarks)
     start = module.clone() if options.crash_reproducer else None
-    with relaxed_gc(), remarked, RewriteContext(options.rewrite_limit).activate() as rewrites:
+    with relaxed_gc(), remarked, RewriteContext(options.rewrite_limit, options.switches).activate() as rewrites:
         if options.on_rewrite is not None:
             rewrites.listeners.append(options.on_rewrite)
         validator = _validator(options.validation, module)
@@ -153,9 +156,11 @@ def _validator(validation: Validation | None, module: ModuleOp) -> Validator | N
 
 def _apply(context: Context, module: ModuleOp, body: ModulePass, rewrites: RewriteContext) -> None:
     rewrites.at = None
+    if not rewrites.switches.run(body.name):
+        return
     try:
         body.apply(context, module)
-    except RewriteLimitReached:
+    except (RewriteLimitReached, RewriteSwitchedOff):
         pass
     except InvalidOperation as error:
         raise PassFailed(f"pass '{body.name}': {error}", error) from None
@@ -188,10 +193,11 @@ def _reproduce(
     options: RunOptions,
 ) -> None:
     """Write what reruns the failure of pass `number`: from the first module, compiled anew up to that pass."""
-    done = run_steps(
-        context, module, [Step(step.body) for step in steps[:number]], RunOptions(rewrite_limit=options.rewrite_limit)
-    )
+    before = RunOptions(rewrite_limit=options.rewrite_limit, switches=options.switches)
+    done = run_steps(context, module, [Step(step.body) for step in steps[:number]], before)
     flags: list[str] = []
+    if options.switches.source is not None:
+        flags.append(f"--fusion-switch-file={options.switches.source}")
     if options.rewrite_limit is not None:
         flags.append(f"--rewrite-limit={options.rewrite_limit - done.rewrites}")
     if options.validation is not None:

@@ -34,6 +34,7 @@ from xdsl.utils.worklist import Worklist
 from graph_engine.dialects.ge.locations import fuse
 from graph_engine.dialects.ge.precision import carry_precision
 from graph_engine.errors import GraphEngineError
+from graph_engine.transforms.switches import ALL_ON, Switches
 
 MAX_ITERATIONS = 32
 
@@ -153,14 +154,22 @@ class RewriteLimitReached(Exception):
     """Raised by `RewriteContext.rewrite` beyond the limit; the pass runner then ends the pass where it stands."""
 
 
+class RewriteSwitchedOff(Exception):
+    """Raised by `RewriteContext.rewrite` for a rewrite that is off; the pass runner then ends the pass where it stands.
+
+    A pass that goes on with other rewrites asks `RewriteContext.allows` first.
+    """
+
+
 @dataclass
 class RewriteContext:
-    """What all rewrites of one compilation share: the limit, the counts, the listeners, the pass that is running.
+    """What all rewrites of one compilation share: limit, switches, counts, listeners, the pass that is running.
 
     `at` is the operator that was looked at last, for the message if a pattern crashes.
     """
 
     limit: int | None = None
+    switches: Switches = ALL_ON
     counts: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     total: int = 0
     pass_name: str = ""
@@ -175,6 +184,10 @@ class RewriteContext:
     @property
     def exhausted(self) -> bool:
         return self.limit is not None and self.total >= self.limit
+
+    def allows(self, name: str) -> bool:
+        """Whether the running pass may apply the rewrite of that name: nobody has switched it off."""
+        return self.switches.allow(self.pass_name, name)
 
     @contextmanager
     def activate(self) -> Generator[RewriteContext]:
@@ -191,8 +204,11 @@ class RewriteContext:
 
         `replaced_ops` (at least one, the first is where the rewriter inserts) are the operators whose work the
         created ones take over, whether the body erases them or not. The graph must be valid after each such rewrite.
-        Raises RewriteLimitReached when the limit is reached; test `exhausted` to leave a loop tidily.
+        Raises RewriteLimitReached when the limit is reached; test `exhausted` to leave a loop tidily. Raises
+        RewriteSwitchedOff for a rewrite that is off.
         """
+        if not self.allows(name):
+            raise RewriteSwitchedOff(name)
         if self.exhausted:
             raise RewriteLimitReached(name)
         self.at = replaced_ops[0]
@@ -227,10 +243,12 @@ def apply_patterns(
     """Apply `patterns` to every operator under `module` until none matches; linear in operators plus rewrites.
 
     Operators are visited in program order, and again when a rewrite touched them, their operands or their users.
-    Patterns are tried in the order given. What a rewrite leaves unused is erased. Stops at the context's limit.
+    Patterns are tried in the order given, but for those that are switched off. What a rewrite leaves unused is erased.
+    Stops at the context's limit.
     Raises GraphEngineError, naming the busiest pattern, after `max_iterations` rewrites for each operator there was.
     """
     context = RewriteContext.current()
+    patterns = [pattern for pattern in patterns if context.allows(pattern.name)]
     stats = RewriteStats()
     by_type: dict[type[Operation], tuple[Pattern, ...]] = {}
     worklist: Worklist[Operation] = Worklist()

@@ -87,6 +87,8 @@ def _missed(members: Sequence[Operation], guard: str, reason: str, **args: objec
 
 def fuse_epilogues(block: Block, context: RewriteContext, kind: type[Anchor]) -> None:
     """Gathers the epilogue of every anchor of `kind`, from the last to the first. Linear."""
+    if not context.allows("fuse-epilogue"):
+        return
     anchors = [op for op in block.ops if isinstance(op, kind)]
     for anchor in reversed(anchors):
         members = epilogue(anchor)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graph_engine.pipelines.command_line import (
     OneLineParser,
+    add_fusion_options,
     add_pass_options,
     add_precision_options,
     add_remark_options,
@@ -42,6 +43,7 @@ def make_parser() -> OneLineParser:
     add("--no-locations", action="store_true", help="print without source locations")
     add("--timing", action="store_true", help="time and rewrites of each pass to standard error")
     add_remark_options(parser)
+    add_fusion_options(parser)
     add_precision_options(parser)
     add_debug_options(parser)
     add("--run-reproducer", action="store_true", help="run the passes that the first lines of the file name")

@@ -11,13 +11,16 @@ from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.command_line import (
     BIND_INPUT_HELP,
     OneLineParser,
+    add_fusion_options,
     add_precision_options,
+    add_remark_options,
     default_values,
     one_line_main,
     precision_options,
     use_one_blas_thread,
 )
 from graph_engine.pipelines.debug_options import add_debug_options, given_flags
+from graph_engine.pipelines.remark_report import TO_STDERR
 
 MODES = ("functional", "timing", "both")
 ENGINES = ("chip", "reference")
@@ -45,13 +48,15 @@ def make_parser() -> OneLineParser:
     add("--input-shape", metavar="SHAPES", help="name:dims;name:dims, for the open dimensions of an .onnx")
     add("--bind-input", metavar="NAME=VALUE", action="append", default=[], help=BIND_INPUT_HELP)
     add_precision_options(parser)
+    add_fusion_options(parser)
+    add_remark_options(parser)
     add_debug_options(parser)
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     """Check the flags against each other, then hand over to the session, which imports numpy."""
-    options = make_parser().parse(default_values(arguments, {"--validate-each": ""}))
+    options = make_parser().parse(default_values(arguments, {"--validate-each": "", "--remarks": TO_STDERR}))
     use_one_blas_thread()
     options.outfmt = _choice("--outfmt", options.outfmt.upper(), ("NPY", "BIN", "TXT"))
     options.fill = (

@@ -86,10 +86,17 @@ def load_program(
     module = _import(path, input_shape, bind_input)
     from graph_engine.lowering.emit_program import emit_program
     from graph_engine.pipelines.compile import compile_module
+    from graph_engine.pipelines.fusion_switch import write_fusion_result
+    from graph_engine.pipelines.remark_report import RemarkReport
     from graph_engine.pipelines.runner import DEFAULT_OPTIONS, print_warnings
 
-    how = run_options(debug) if debug is not None else DEFAULT_OPTIONS
-    print_warnings(compile_module(module, soc or DEFAULT_SOC, options=how, pipeline=pipeline))
+    remarks = RemarkReport(debug.remarks, debug.remarks_filter) if debug is not None else RemarkReport()
+    how = run_options(debug, remarks=remarks.kinds()) if debug is not None else DEFAULT_OPTIONS
+    report = compile_module(module, soc or DEFAULT_SOC, options=how, pipeline=pipeline)
+    print_warnings(report)
+    remarks.write(report.remarks)
+    if debug is not None:
+        write_fusion_result(debug.fusion_result, [report])
     program = emit_program(module, Path(path).stem)
     if soc not in (None, program.soc):
         raise GraphEngineError(f"{path} is lowered for {program.soc}, not for --soc-version {soc}")

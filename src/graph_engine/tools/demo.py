@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.command_line import (
     OneLineParser,
+    add_fusion_options,
     add_precision_options,
     one_line_main,
     precision_options,
@@ -46,6 +47,7 @@ def make_parser() -> OneLineParser:
     add("--seed", type=int, default=0, help="seed of weights and input (default 0)")
     add("--soc-version", default="Ascend310P3", help="chip to compile for (default Ascend310P3)")
     add_precision_options(parser)
+    add_fusion_options(parser)
     return parser
 
 
@@ -120,17 +122,27 @@ def _compile(progress: Progress, model: Any, options: argparse.Namespace) -> tup
     from graph_engine.pipelines.compile import compile_module
     from graph_engine.pipelines.context import make_context
     from graph_engine.pipelines.default import DEFAULT, Phase
+    from graph_engine.pipelines.fusion_switch import read_switches, write_fusion_result
+    from graph_engine.pipelines.runner import RunOptions, RunReport
+    from graph_engine.transforms.switches import ALL_ON
 
     phases = list(dict.fromkeys(phase for phase, _ in DEFAULT))
+    switches = read_switches(options.fusion_switch_file) if options.fusion_switch_file else ALL_ON
+    whole = RunReport()
     with _Step(progress, f"compile for {options.soc_version}", len(phases) + 1) as step:
         step.now(Phase.IMPORTED.title)
         module = import_onnx(model)
         context, precision, operators = make_context(), precision_options(options), 0
         for phase in phases:
             step.now(phase.title)
-            compile_module(module, options.soc_version, phase, context=context, pipeline=precision)
+            how = RunOptions(switches=switches)
+            report = compile_module(
+                module, options.soc_version, phase, context=context, options=how, pipeline=precision
+            )
+            whole.steps += report.steps
             if phase is Phase.SIMPLIFIED:
                 operators = _operators(module)
+    write_fusion_result(options.fusion_result, [whole])
     return module, operators
 
 
