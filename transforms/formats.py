@@ -92,17 +92,33 @@ def on_the_cube(value: SSAValue) -> bool:
     return element_of(value) != f32
 
 
-def number_of(value: SSAValue) -> float | None:
-    """The number that a constant of one element holds, inside a `ge.fused` as well; None for anything else."""
+def constant_of(value: SSAValue) -> Known | None:
+    """The constant that a value is, inside a `ge.fused` as well."""
     if isinstance(value, BlockArgument) and isinstance(fused := value.owner.parent_op(), FusedOp):
         value = fused.inputs[value.index]
-    constant = known(value)
-    return None if constant is None or constant.elements != 1 else _number(constant)
+    return known(value)
+
+
+def is_finite(value: SSAValue) -> bool:
+    """Whether a value is a constant, a number or a vector, without infinities and nan."""
+    constant = constant_of(value)
+    if constant is None or constant.elements != max(constant.shape, default=1):
+        return False
+    smallest, largest = _range(constant)
+    return isfinite(smallest) and isfinite(largest)
+
+
+def is_nonzero_number(value: SSAValue) -> bool:
+    """Whether a value is one constant number other than zero."""
+    constant = constant_of(value)
+    return constant is not None and constant.elements == 1 and _range(constant)[0] != 0
 
 
 @lru_cache(maxsize=4096)
-def _number(constant: Known) -> float:
-    return float(constant.numbers().reshape(-1)[0])
+def _range(constant: Known) -> tuple[float, float]:
+    """The smallest and the largest number; nan if one is."""
+    numbers = constant.numbers()
+    return float(numbers.min()), float(numbers.max())
 
 
 def is_scalar(value: SSAValue) -> bool:
@@ -235,11 +251,13 @@ class FormatRules:
                 return None
             summed = op.reduction_extent()
             a = _keep(given[0], nz, strict=summed % c0 != 0)
-            # Zeros of a take finite numbers of b out of the sums, but not out of the columns of the result.
-            clean = a.pads_zero and shape[-1] % c0 == 0 and given[1] is not None and given[1].promises(Pad.finite)
-            b = _keep(given[1], self._matrix_weight(op, c0), strict=not clean)
-            zero = full_rows or (op.bias is None and a.pads_zero)
-            pad = "zero" if zero else "finite" if self._stays_finite(op, (a,)) else "undef"
+            # Where the sum runs over padding, zeros of a take finite numbers of b out of it.
+            needed = Pad.undef if summed % c0 == 0 else Pad.finite if a.pads_zero else Pad.zero
+            b = _keep(given[1], self._matrix_weight(op, c0), least=needed)
+            rows = full_rows or (op.bias is None and a.pads_zero)
+            columns = shape[-1] % c0 == 0 or b.pads_zero
+            finite = self._stays_finite(op, (a, b) if not columns else (a,))
+            pad = "zero" if rows and columns else "finite" if finite else "undef"
             return Formats((a, b, None)[: len(given)], fractal_nz(c0, pad))
         if isinstance(op, SplitHeadsOp | MergeHeadsOp | ReshapeOp):
             x = _keep(given[0], nz)
@@ -255,7 +273,9 @@ class FormatRules:
             else:
                 return None
         if reduces_rows(op, c0):
-            return Formats(tuple(operands), fractal_nz(c0, "zero" if full_rows else "undef"))
+            # Rows of padding are reduced as well; what is finite stays so.
+            pad = "zero" if full_rows else "finite" if self._finite_operands(op, operands) else "undef"
+            return Formats(tuple(operands), fractal_nz(c0, pad))
         full = full_rows and shape[-1] % c0 == 0
         return Formats(tuple(operands), fractal_nz(c0, "zero" if full else self._padding_of(op, operands)))
 
@@ -298,14 +318,13 @@ class FormatRules:
         An operand without a format is one number, or one a column: finite if it is a constant that is.
         """
         stored = [format for format in operands if format is not None]
-        numbers = [number_of(value) for value, format in zip(op.operands, operands, strict=True) if format is None]
-        zero, finite = _all_zero(stored), all(format.promises(Pad.finite) for format in stored)
-        known = all(number is not None and isfinite(number) for number in numbers)
-        if op.keeps_zero_pad() and zero and (not numbers or isinstance(op, MulOp)):
+        some = len(stored) < len(operands)
+        zero, finite = _all_zero(stored), self._finite_operands(op, operands)
+        if op.keeps_zero_pad() and zero and (not some or isinstance(op, MulOp)):
             return "zero"
-        if isinstance(op, DivOp) and zero and operands[1] is None and known and 0 not in numbers:
+        if isinstance(op, DivOp) and zero and operands[1] is None and finite and is_nonzero_number(op.rhs):
             return "zero"
-        if not finite or not known:
+        if not finite:
             return "undef"
         if isinstance(op, MulOp) and op.keeps_zero_pad() and any(format.pads_zero for format in stored):
             return "zero"
@@ -314,6 +333,14 @@ class FormatRules:
         if isinstance(op, ClipOp):
             return "finite" if op.min.value.data < inf and op.max.value.data > -inf else "undef"
         return "finite" if op.name in FINITE_IF_SATURATING and self._stays_finite(op, stored) else "undef"
+
+    @staticmethod
+    def _finite_operands(op: GeOp, operands: Sequence[Format]) -> bool:
+        """Whether an operator reads finite numbers alone, in the padding lanes and of constants without a format."""
+        return all(
+            is_finite(value) if format is None else format.promises(Pad.finite)
+            for value, format in zip(op.operands, operands, strict=True)
+        )
 
     def _stays_finite(self, op: GeOp, operands: Sequence[Encoding]) -> bool:
         """Whether sums and products over padding are finite: of zeros, or of finite fp16 numbers that saturate."""
@@ -324,9 +351,10 @@ class FormatRules:
         return self.c0[element_name(element_of(value))]
 
 
-def _keep(given: Format, wanted: Encoding, *, strict: bool = False) -> Encoding:
-    """`given` if it is the wanted format, at least up to padding that nobody sums over (`strict` = somebody does)."""
-    if given is not None and given.with_pad("zero") == wanted and (given.pads_zero or not strict):
+def _keep(given: Format, wanted: Encoding, *, strict: bool = False, least: Pad = Pad.undef) -> Encoding:
+    """`given` if it is the wanted format with at least the promise `least` on padding (`strict`: zeros are summed over)."""
+    least = Pad.zero if strict else least
+    if given is not None and given.with_pad("zero") == wanted and given.promises(least):
         return given
     return wanted
 

@@ -109,3 +109,14 @@ def test_hard_swish_of_single_operators() -> None:
     three, zero, six = (b.constant(name, np.float32(n)) for name, n in (("three", 3), ("zero", 0), ("six", 6)))
     y = b.node("Div", [b.node("Mul", [x, b.node("Clip", [b.node("Add", [x, three]), zero, six])]), six])
     assert tasks(b.model(b.conv(y, 24, 8)))["TransData"] == 2
+
+
+def test_sums_over_rows_of_padding() -> None:
+    """Products of products over 10 rows and 20 columns: padding on every side of every operand, none of it restored."""
+    b = GraphBuilder(10)
+    x = b.input("x", (10, 20))
+    left, right = (
+        b.node("Add", [b.node("MatMul", [x, b.weight((20, 20), -0.3, 0.3)]), b.weight((20,))]) for _ in range(2)
+    )
+    scores = b.node("MatMul", [left, b.node("Transpose", [b.node("Sigmoid", [right])], perm=[1, 0])])
+    tasks(b.model(b.node("MatMul", [b.node("Softmax", [scores], axis=-1), right]), scores))

@@ -92,12 +92,13 @@ def costs(graph: Graph, labels: np.ndarray) -> np.ndarray:
     for number, (kind, operands) in enumerate(ops):
         own = label[number + 2]
         dirty = np.zeros(count, bool)
-        for value in operands:
+        for place, value in enumerate(operands):
             readers[value].append(own)
             arrives = spoiled[value] & (label[value] == own)
-            if kind == "matmul" or (kind in ("conv8", "conv16") and channels[value] == 8):
+            # A matrix product sums over the columns of its left side, whose zeros take the right side's numbers out.
+            if (kind == "matmul" and place == 0) or (kind in ("conv8", "conv16") and channels[value] == 8):
                 restored[value] |= arrives
-            elif kind in ("relu", "add", "sigmoid"):
+            elif kind in ("relu", "add", "sigmoid", "matmul"):
                 dirty |= arrives
         if kind == "sigmoid":
             dirty |= (own == NZ) | ((own == FIVE) & (channels[operands[0]] == 8))

@@ -82,8 +82,8 @@ def test_border() -> None:
 
 
 def test_operator_without_the_format() -> None:
-    body = f"%a = layout.transdata %x : {ND8} -> {ZERO} %y = ge.lrn %a {{size = 3}} : ({ZERO}) -> {ZERO}"
-    refused(f"%x: {ND8}", body, "ge.lrn: does not work in NC1HWC0")
+    body = f"%a = layout.transdata %x : {ND8} -> {ZERO} %y = ge.softmax %a {{axis = 1}} : ({ZERO}) -> {ZERO}"
+    refused(f"%x: {ND8}", body, "ge.softmax: does not work in NC1HWC0")
 
 
 def test_view() -> None:
