@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, shape_of
+from graph_engine.dialects.ge.heads import SplitHeadsOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
@@ -28,6 +30,27 @@ from graph_engine.transforms.pass_base import ROUNDING, GePass
 def _swapped(perm: Sequence[int]) -> tuple[int, ...]:
     """The permutation without the exchange of the last two axes of its result."""
     return (*perm[:-2], perm[-1], perm[-2])
+
+
+def _keeps_matrices(op: ReshapeOp) -> bool:
+    """Whether only the batch gets another shape."""
+    return DYNAMIC not in shape_of(op.result) and shape_of(op.x)[-2:] == shape_of(op.result)[-2:]
+
+
+def _transposed_heads(value: SSAValue) -> list[Operation] | None:
+    """For value[..., D, S] = reshape(transpose(x[S, H * D])): the operators that make [..., S, D] of x instead."""
+    reshape = value.owner
+    transpose = reshape.x.owner if isinstance(reshape, ReshapeOp) else None
+    if not isinstance(transpose, TransposeOp) or transpose.ints("perm") != (1, 0):
+        return None
+    (rows, columns), (*batch, each, last) = shape_of(transpose.x), shape_of(value)
+    if DYNAMIC in (rows, columns, *batch, each) or last != rows or prod(batch) * each != columns or prod(batch) < 2:
+        return None
+    split = SplitHeadsOp(transpose.x, heads=prod(batch))
+    split.location = transpose.location
+    shaped = ReshapeOp(split.result, shape=(*batch, rows, each))
+    shaped.location = transpose.location
+    return [split, shaped]
 
 
 class FuseTransposeMatmul(Pattern):
@@ -42,9 +65,13 @@ class FuseTransposeMatmul(Pattern):
         made: list[Operation] = []
         for number, value in enumerate(sides):
             transpose = value.owner
-            if isinstance(transpose, ReshapeOp) and DYNAMIC not in shape_of(value):
-                if shape_of(transpose.x)[-2:] == shape_of(value)[-2:]:  # only the batch has another shape
-                    transpose = transpose.x.owner
+            heads = _transposed_heads(value)
+            if heads is not None:
+                made += heads
+                sides[number], flags[number] = heads[-1].results[0], not flags[number]
+                continue
+            if isinstance(transpose, ReshapeOp) and _keeps_matrices(transpose):
+                transpose = transpose.x.owner
             if not isinstance(transpose, TransposeOp):
                 continue
             perm = transpose.ints("perm")

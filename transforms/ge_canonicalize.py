@@ -81,9 +81,10 @@ class TransposeToReshape(Pattern):
 
 
 class LiftElementwiseOverReshape(Pattern):
-    """reshape(f(reshape(x))) -> reshape(reshape(f(x))) for an elementwise f, whose other operands are single numbers.
+    """reshape(f(reshape(x))) -> reshape(reshape(f(x))) for an elementwise f, likewise in front of a transpose.
 
-    Only where reshapes read the result and nothing else reads the inner reshape: they merge then.
+    The other operands of f are single numbers, or rows where the reshape keeps the columns. Only where reshapes or
+    transposes read the result and nothing else reads the inner reshape: they merge then.
     """
 
     name = "lift-elementwise-over-reshape"
@@ -91,16 +92,19 @@ class LiftElementwiseOverReshape(Pattern):
 
     def rewrite(self, op: UnaryOp | BinaryOp, rewriter: CountedRewriter) -> bool:
         users = [use.operation for use in op.result.uses]
-        if Trait.ELEMENTWISE not in op.traits_ge or not users or not all(isinstance(u, ReshapeOp) for u in users):
+        if (
+            Trait.ELEMENTWISE not in op.traits_ge
+            or not users
+            or not all(isinstance(u, ReshapeOp | TransposeOp) for u in users)
+        ):
             return False
         for index, value in enumerate(op.operands):
             inner = value.owner
             if not isinstance(inner, ReshapeOp) or single_user(value) is not op:
                 continue
             others = [shape_of(other) for other in (*op.operands[:index], *op.operands[index + 1 :])]
-            if value.type != op.result.type or not all(
-                prod(shape) == 1 and len(shape) <= len(shape_of(inner.x)) for shape in others
-            ):
+            ends = shape_of(inner.x), shape_of(op.result)
+            if value.type != op.result.type or not all(_repeats_alike(shape, *ends) for shape in others):
                 continue
             operands = [*op.operands[:index], inner.x, *op.operands[index + 1 :]]
             lifted = type(op).create(operands=operands, result_types=[inner.x.type], properties=op.properties)
@@ -108,6 +112,13 @@ class LiftElementwiseOverReshape(Pattern):
             rewriter.replace(op, [lifted, shape])
             return True
         return False
+
+
+def _repeats_alike(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an operand of `shape` is one number, or one row of the columns that `source` and `target` share."""
+    if len(shape) > len(source) or DYNAMIC in shape:
+        return False
+    return prod(shape) == 1 or (prod(shape) == shape[-1] and source[-1:] == target[-1:] == shape[-1:])
 
 
 class FoldPadIntoConv(Pattern):

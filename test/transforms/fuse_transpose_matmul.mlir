@@ -47,3 +47,17 @@ func.func @columns_stay(%q: tensor<2x4x8xf32>, %k: tensor<8x2x6xf32>) -> tensor<
   %0 = ge.matmul %q, %t : (tensor<2x4x8xf32>, tensor<2x8x6xf32>) -> tensor<2x4x6xf32>
   return %0 : tensor<2x4x6xf32>
 }
+
+// -----
+
+// All heads transposed at once, then cut apart: the product reads the heads of the untransposed matrix.
+// CHECK-LABEL: func.func @transposed_heads
+// CHECK-NEXT: %[[H:.*]] = ge.split_heads %k {heads = 2} : (tensor<6x8xf32>) -> tensor<2x6x4xf32>
+// CHECK-NEXT: %[[R:.*]] = ge.reshape %[[H]] {shape = [1, 2, 6, 4]}
+// CHECK-NEXT: ge.matmul %q, %[[R]] {transpose_b = true} :
+func.func @transposed_heads(%q: tensor<1x2x3x4xf32>, %k: tensor<6x8xf32>) -> tensor<1x2x3x6xf32> {
+  %0 = ge.transpose %k {perm = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %1 = ge.reshape %0 {shape = [1, 2, 4, 6]} : (tensor<8x6xf32>) -> tensor<1x2x4x6xf32>
+  %2 = ge.matmul %q, %1 : (tensor<1x2x3x4xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
+  return %2 : tensor<1x2x3x6xf32>
+}

@@ -132,15 +132,29 @@ func.func @lift_elementwise(%x: tensor<1x8x1x4xf32>) -> (tensor<1x8x1x4xf32>, te
 
 // -----
 
+// A row goes along where the reshape keeps the columns, and a transpose that reads the result counts as a reshape.
+// CHECK-LABEL: func.func @lift_row
+// CHECK-NEXT: %[[S:.*]] = ge.add %x, %b : (tensor<6x8xf32>, tensor<8xf32>) -> tensor<6x8xf32>
+// CHECK-NEXT: %[[R:.*]] = ge.reshape %[[S]] {shape = [2, 3, 8]}
+// CHECK-NEXT: ge.transpose %[[R]]
+func.func @lift_row(%x: tensor<6x8xf32>, %b: tensor<8xf32>) -> tensor<3x2x8xf32> {
+  %0 = ge.reshape %x {shape = [2, 3, 8]} : (tensor<6x8xf32>) -> tensor<2x3x8xf32>
+  %1 = ge.add %0, %b : (tensor<2x3x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>
+  %2 = ge.transpose %1 {perm = [1, 0, 2]} : (tensor<2x3x8xf32>) -> tensor<3x2x8xf32>
+  return %2 : tensor<3x2x8xf32>
+}
+
+// -----
+
 // Not where a vector is stretched along an axis that the reshape makes, nor where others read either side, nor where no
 // reshape follows, nor over a single number of higher rank, nor for what looks at whole rows.
 // CHECK-LABEL: func.func @elementwise_stays
-func.func @elementwise_stays(%x: tensor<1x8x1x4xf32>, %y: tensor<8x4xf32>, %v: tensor<4xf32>) -> (tensor<32xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<4x8xf32>) {
-  // CHECK: %[[A:.*]] = ge.reshape %x {shape = [8, 4]}
-  %0 = ge.reshape %x {shape = [8, 4]} : (tensor<1x8x1x4xf32>) -> tensor<8x4xf32>
+func.func @elementwise_stays(%x: tensor<1x8x1x4xf32>, %y: tensor<8x4xf32>, %v: tensor<16xf32>) -> (tensor<32xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<32xf32>, tensor<4x8xf32>) {
+  // CHECK: %[[A:.*]] = ge.reshape %x {shape = [2, 16]}
+  %0 = ge.reshape %x {shape = [2, 16]} : (tensor<1x8x1x4xf32>) -> tensor<2x16xf32>
   // CHECK-NEXT: ge.add %[[A]], %v
-  %1 = ge.add %0, %v : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
-  %2 = ge.reshape %1 {shape = [32]} : (tensor<8x4xf32>) -> tensor<32xf32>
+  %1 = ge.add %0, %v : (tensor<2x16xf32>, tensor<16xf32>) -> tensor<2x16xf32>
+  %2 = ge.reshape %1 {shape = [32]} : (tensor<2x16xf32>) -> tensor<32xf32>
   // CHECK: ge.exp {{.*}} -> tensor<2x16xf32>
   %3 = ge.reshape %x {shape = [2, 16]} : (tensor<1x8x1x4xf32>) -> tensor<2x16xf32>
   %4 = ge.exp %3 : (tensor<2x16xf32>) -> tensor<2x16xf32>
