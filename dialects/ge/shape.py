@@ -12,10 +12,12 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, var_oper
 from graph_engine.dialects.ge.core import (
     DYNAMIC,
     TENSOR,
+    Cost,
     GeOp,
     Tensor,
     Trait,
     bool_prop,
+    bytes_of,
     dims_agree,
     element_of,
     elements_of,
@@ -202,6 +204,9 @@ class SliceOp(GeOp):
             if shape[axis] != DYNAMIC:
                 shape[axis] = len(range(*slice(start, end, step).indices(shape[axis])))
         return typed(shape, self.x)
+
+    def cost(self) -> Cost:
+        return Cost(bytes_read=bytes_of(self.result), bytes_written=bytes_of(self.result))
 
 
 @irdl_op_definition

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.costs import (
@@ -39,6 +40,9 @@ from graph_engine.target_ascend.chip.steps import (
 from graph_engine.target_ascend.isa.model import Kernel, Pipe
 from graph_engine.target_ascend.om.program import AicpuCall, Copy, Launch, Location, TensorDesc
 from graph_engine.target_ascend.soc.soc import Soc
+
+PICKS = frozenset(f"ge.{name}" for name in ("gather", "gather_elements", "gather_nd", "slice", "slice_at", "compress"))
+"""Operators that copy some elements of their first operand, by indices, bounds or a mask, and read no others of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +141,14 @@ class TimingEngine:
     def aicpu_us(self, call: AicpuCall) -> float:
         """Microseconds of an AICPU task: fixed + (elements read and written + MACs) / elements per microsecond.
 
-        Both constants are assumptions of the SoC file. What it writes leaves the L2.
+        An operator of `PICKS` reads of its first operand only as much as it writes: a gather the rows that its indices
+        name, not the table. Both constants are assumptions of the SoC file. What it writes leaves the L2.
         """
-        elements = call.macs
-        for tensor in (*call.inputs, *call.outputs):
-            count = 1
-            for size in tensor.physical_shape:
-                count *= abs(size)
-            elements += count
+        read = [prod(map(abs, tensor.physical_shape)) for tensor in call.inputs]
+        written = sum(prod(map(abs, tensor.physical_shape)) for tensor in call.outputs)
+        if call.op in PICKS:
+            read[0] = min(read[0], written)
+        elements = call.macs + sum(read) + written
         self._forget(call.outputs)
         return self.soc.overheads.aicpu_task_us + elements / self.soc.aicpu.elements_per_us
 

@@ -149,6 +149,8 @@ def test_costs_counted_by_hand() -> None:
     pool = pooling.MaxPoolOp(value(1, 64, 112, 112), kernel=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1))
     assert pool.cost().vector_ops == 64 * 56 * 56 * 9
     assert shape.ReshapeOp(value(2, 3), shape=[6]).cost().vector_ops == 0
+    rows = shape.SliceOp(value(1000, 64), starts=[10], ends=[14], axes=[0])
+    assert rows.cost() == Cost(bytes_read=4 * 4 * 64, bytes_written=4 * 4 * 64)
 
 
 def test_zero_padding_is_kept_only_where_zero_maps_to_zero() -> None:

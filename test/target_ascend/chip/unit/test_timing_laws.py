@@ -1,6 +1,7 @@
 """Laws that the timing engine keeps: counts by hand, monotony, the roofline, the L2, equal answers every time."""
 
 from dataclasses import replace
+from math import prod
 
 import pytest
 from hypothesis import given, settings
@@ -309,6 +310,28 @@ def test_rotating_events_in_nested_loops_are_expanded_as_walked():
 
 
 # tasks that are no launches
+
+
+def flat_tensor(*shape: int) -> TensorDesc:
+    count = prod(shape)
+    return TensorDesc("t", DType.F16, shape, "ND", shape, 2 * count, Location(Segment.WORKSPACE, 0, 0))
+
+
+@pytest.mark.parametrize("op", ["gather", "gather_elements", "gather_nd", "slice", "slice_at", "compress"])
+def test_an_aicpu_task_that_picks_is_charged_what_it_touches(op: str):
+    table, indices, rows = flat_tensor(30522, 768), flat_tensor(128), flat_tensor(128, 768)
+    call = AicpuCall("a", op, f"ge.{op}", {}, (table, indices), (rows,))
+    # By hand: 128 indices, 128 rows of 768 elements read and written, one element a nanosecond.
+    assert TimingEngine(SOC).aicpu_us(call) == pytest.approx(7.5 + (128 + 2 * 98304) / 1000)
+    # Ten elements are not read more often than they are there.
+    call = AicpuCall("a", op, f"ge.{op}", {}, (flat_tensor(10), indices), (rows,))
+    assert TimingEngine(SOC).aicpu_us(call) == pytest.approx(7.5 + (128 + 10 + 98304) / 1000)
+
+
+def test_an_aicpu_task_that_updates_is_charged_the_whole_table():
+    table, indices, rows = flat_tensor(1000, 64), flat_tensor(8), flat_tensor(8, 64)
+    call = AicpuCall("a", "ScatterNd", "ge.scatter_nd", {}, (table, indices, rows), (table,))
+    assert TimingEngine(SOC).aicpu_us(call) == pytest.approx(7.5 + (2 * 64000 + 8 + 512) / 1000)
 
 
 def test_aicpu_and_copies():
