@@ -27,6 +27,7 @@ from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.ge.shape import PadOp, ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns, select_patterns
 from graph_engine.transforms.fusion import single_user
+from graph_engine.transforms.lift_slice import LiftSliceOverReshape
 from graph_engine.transforms.no_ops import NO_OPS
 from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import known, per_channel, reshaped, spread
@@ -234,6 +235,7 @@ PATTERNS = (
     TransposeToReshape,
     *TRANSPOSES,
     LiftElementwiseOverReshape,
+    LiftSliceOverReshape,
     FoldPadIntoConv,
     AlignConstantRank,
     MatmulBiasToVector,
