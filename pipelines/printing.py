@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from io import StringIO
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, BlockArgument, Data, Operation
 from xdsl.printer import Printer
 
+from graph_engine.dialects.float_text import dense_bytes
 from graph_engine.target_ascend.om.atomic_write import write_atomically
 
 ELIDE_ABOVE = 16
@@ -55,6 +56,9 @@ class TextPrinter(Printer):
             if space.name.startswith(SPACE_PREFIX):
                 name = StringAttr(space.name)
                 attribute = MemRefType(attribute.element_type, attribute.shape, attribute.layout, name)
+        elif (literal := dense_bytes(attribute)) is not None:
+            self.print_string(f"{literal} : ")
+            attribute = cast(DenseIntOrFPElementsAttr[Any], attribute).type
         super().print_attribute(attribute)
 
 

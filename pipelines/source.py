@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
@@ -13,6 +14,7 @@ from xdsl.ir import Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, UnregisteredConstructException, VerifyException
 
+from graph_engine.dialects.float_text import BitsLiteral, is_bits
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines.printing import SPACE_PREFIX
@@ -95,6 +97,12 @@ class _LocatedParser(Parser):
         op = super().parse_operation()
         self.chunk.starts[op] = start
         return op
+
+    def _parse_tensor_literal_element(self) -> Any:
+        element = super()._parse_tensor_literal_element()
+        if is_bits(element.span.text.lstrip("(")):
+            return BitsLiteral(element.is_negative, element.value, element.span)
+        return element
 
     def parse_optional_type(self) -> TypeAttribute | None:
         match = _SHAPED_TYPE.match(self.chunk.text, self.position)

@@ -13,10 +13,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, operand_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.bitwise_casts import convert_u32_to_f32
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
+from graph_engine.dialects.float_text import parse_float
 from graph_engine.target_ascend.isa.model import SPECS, Opcode, Pipe
 
 
@@ -124,16 +124,9 @@ class InstructionOp(IRDLOperation):
         resolved = parser.resolve_operands(sources, types, parser.pos)  # pyright: ignore[reportArgumentType]
         return list(resolved), parser.resolve_operand(dst, dst_type)  # pyright: ignore[reportArgumentType]
 
-    @staticmethod
-    def parse_immediate(parser: Parser) -> float:
-        """Parses a float as MLIR prints it: hexadecimal digits (infinity, large whole numbers) are fp32 bits."""
-        bits = parser._current_token.text.startswith(("0x", "0X"))  # no public way to tell them from 12
-        number = parser.parse_number()
-        return convert_u32_to_f32(int(number)) if bits else float(number)
-
     @classmethod
     def parse(cls, parser: Parser) -> InstructionOp:
         head = cls.parse_head(parser)
-        immediate = cls.parse_immediate(parser) if parser.parse_optional_keyword("imm") else None
+        immediate = parse_float(parser) if parser.parse_optional_keyword("imm") else None
         sources, dst = cls.parse_types(parser, head)
         return cls(sources, dst, immediate=immediate)

@@ -10,6 +10,7 @@ from xdsl.irdl import AnyOf, BaseAttr, irdl_op_definition, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from graph_engine.dialects.float_text import print_constant
 from graph_engine.dialects.ge.core import Cost, GeOp, Tensor, Trait, parse_properties, print_properties
 from graph_engine.dialects.ge.weights import FoldAttr, WeightAttr, attribute_type
 
@@ -60,7 +61,7 @@ class ConstantOp(GeOp):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_attribute(self.value)
+        print_constant(self.value, printer)
         print_properties(self, printer, hidden=("value",))
         if not isinstance(self.value, DenseIntOrFPElementsAttr):
             printer.print_string(" : ")

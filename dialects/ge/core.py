@@ -50,6 +50,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from graph_engine.dialects.float_text import parse_float
 from graph_engine.dialects.ge.interning import (
     DYNAMIC,
     bool_attr,
@@ -73,9 +74,6 @@ FLOAT: AttrConstraint[FloatAttr] = FloatAttr.constr(f32)
 FLOATS = cast(AttrConstraint[ArrayAttr[FloatAttr]], ArrayAttr.constr(FLOAT))
 STRINGS: AttrConstraint[ArrayAttr[StringAttr]] = ArrayAttr.constr(BaseAttr(StringAttr))
 STRING = base(StringAttr)
-
-_NON_FINITE_BITS = (0x7F800000, 0xFF800000, 0x7FC00000)
-"""inf, -inf and nan are written as fp32 bit patterns, as in MLIR."""
 
 
 def ints_prop(default: Sequence[int] | None = None) -> DenseArrayBase[IntegerType]:
@@ -387,17 +385,10 @@ def _parse_value(parser: Parser, kind: AttrConstraint) -> Attribute:
     if kind == STRING:
         return string_attr(parser.parse_str_literal())
     if kind == FLOAT:
-        return float_attr(_parse_float(parser))
+        return float_attr(parse_float(parser))
     if kind == FLOATS:
-        return floats_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_float(parser)))
+        return floats_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_float(parser)))
     return parser.parse_attribute()
-
-
-def _parse_float(parser: Parser) -> float:
-    value = parser.parse_number()
-    if isinstance(value, int) and value in _NON_FINITE_BITS:
-        value = struct.unpack("<f", value.to_bytes(4, "little"))[0]
-    return float(value)
 
 
 def parse_properties(cls: type[IRDLOperation], parser: Parser) -> tuple[dict[str, Attribute], dict[str, Attribute]]:

@@ -31,6 +31,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from graph_engine.dialects.float_text import print_constant
 from graph_engine.dialects.ge.core import python_value
 from graph_engine.dialects.ge.interning import (
     NO_ENCODING,
@@ -145,7 +146,8 @@ class FoldAttr(ParametrizedAttribute):
         with printer.in_angle_brackets():
             printer.print_string_literal(self.op.data)
             printer.print_string(", ")
-            printer.print_attribute(self.operands)
+            with printer.in_square_brackets():
+                printer.print_list(self.operands, lambda operand: print_constant(operand, printer))
             printer.print_string(", ")
             printer.print_attr_dict(self.attributes.data)
             printer.print_string(", ")
