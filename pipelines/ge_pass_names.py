@@ -85,7 +85,7 @@ UB: dict[str, tuple[str, ...]] = {
 UB_REWRITES = ("fuse-epilogue", "fuse-elementwise", "fuse-reduction")
 """Our rewrites that gather operators into one kernel; the other fusions are graph fusions."""
 
-FUSING_PATTERNS = ("fold-pad-into-conv",)
+FUSING_PATTERNS = ("fold-pad-into-conv", "fold-pad-into-pool")
 """Patterns that fuse, in passes that are no fusion passes."""
 
 _ENDING = re.compile(r"(FusionPass|Pass|Fusion)$", re.IGNORECASE)

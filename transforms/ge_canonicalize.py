@@ -17,15 +17,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, UnaryOp
 from graph_engine.dialects.ge.fused import FusedOp
-from graph_engine.dialects.ge.interning import ints_attr
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.reduction import ReduceOp
-from graph_engine.dialects.ge.shape import PadOp, ReshapeOp, TransposeOp
+from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns, select_patterns
+from graph_engine.transforms.fold_pads import FOLD_PADS
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.lift_slice import LiftSliceOverReshape
 from graph_engine.transforms.no_ops import NO_OPS
@@ -122,28 +121,6 @@ def _repeats_alike(shape: tuple[int, ...], source: tuple[int, ...], target: tupl
     return prod(shape) == 1 or (prod(shape) == shape[-1] and source[-1:] == target[-1:] == shape[-1:])
 
 
-class FoldPadIntoConv(Pattern):
-    """conv2d(pad(x)) -> conv2d with larger pads, for zeros around height and width and a pad without another user."""
-
-    name = "fold-pad-into-conv"
-    root: ClassVar[Roots] = (Conv2dOp,)
-
-    def rewrite(self, op: Conv2dOp, rewriter: CountedRewriter) -> bool:
-        pad = op.x.owner
-        if not isinstance(pad, PadOp) or pad.value.value.data != 0 or single_user(pad.result) is not op:
-            return False
-        n0, c0, *begin, n1, c1, h1, w1 = pad.ints("pads")
-        kernel = shape_of(op.w)[2:]
-        pads = [a + b for a, b in zip(op.ints("pads"), (*begin, h1, w1), strict=True)]
-        # The hardware's pads are 8 bits wide and a window must hold an element of the input.
-        if any((n0, c0, n1, c1)) or max(pads) > 255 or max(pads[0] - kernel[0], pads[1] - kernel[1]) >= 0:
-            return False
-        operands = [pad.x, *list(op.operands)[1:]]
-        properties = {**op.properties, "pads": ints_attr(pads)}
-        rewriter.replace(op, Conv2dOp.create(operands=operands, result_types=op.result_types, properties=properties))
-        return True
-
-
 class AlignConstantRank(Pattern):
     """A constant of lower rank in a broadcast gets leading ones, so that its axes are those of the feature map."""
 
@@ -236,7 +213,7 @@ PATTERNS = (
     *TRANSPOSES,
     LiftElementwiseOverReshape,
     LiftSliceOverReshape,
-    FoldPadIntoConv,
+    *FOLD_PADS,
     AlignConstantRank,
     MatmulBiasToVector,
     SplitMatmulBias,

@@ -46,36 +46,6 @@ func.func @unit_axes(%x: tensor<1x3x1x4xf32>) -> tensor<3x1x1x4xf32> {
 
 // -----
 
-// CHECK-LABEL: func.func @pad_into_conv
-func.func @pad_into_conv(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<1x4x9x8xf32> {
-  %0 = ge.pad %x {pads = [0, 0, 1, 1, 0, 0, 2, 1]} : (tensor<1x4x8x8xf32>) -> tensor<1x4x11x10xf32>
-  // CHECK-NEXT: ge.conv2d %x, %w {pads = [1, 1, 2, 1]}
-  %1 = ge.conv2d %0, %w : (tensor<1x4x11x10xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x9x8xf32>
-  return %1 : tensor<1x4x9x8xf32>
-}
-
-// -----
-
-// Not if it pads with something else, along the channels, further than the window, or for others too.
-// CHECK-LABEL: func.func @pad_stays
-func.func @pad_stays(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>, %v: tensor<4x5x3x3xf32>) -> (tensor<1x4x8x8xf32>, tensor<1x4x6x6xf32>, tensor<1x4x9x6xf32>, tensor<1x4x8x8xf32>, tensor<1x4x10x10xf32>) {
-  // CHECK: ge.pad
-  %0 = ge.pad %x {pads = [0, 0, 1, 1, 0, 0, 1, 1], value = 1.0} : (tensor<1x4x8x8xf32>) -> tensor<1x4x10x10xf32>
-  %1 = ge.conv2d %0, %w : (tensor<1x4x10x10xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32>
-  // CHECK: ge.pad
-  %2 = ge.pad %x {pads = [0, 0, 0, 0, 0, 1, 0, 0]} : (tensor<1x4x8x8xf32>) -> tensor<1x5x8x8xf32>
-  %3 = ge.conv2d %2, %v : (tensor<1x5x8x8xf32>, tensor<4x5x3x3xf32>) -> tensor<1x4x6x6xf32>
-  // CHECK: ge.pad
-  %4 = ge.pad %x {pads = [0, 0, 3, 0, 0, 0, 0, 0]} : (tensor<1x4x8x8xf32>) -> tensor<1x4x11x8xf32>
-  %5 = ge.conv2d %4, %w : (tensor<1x4x11x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x9x6xf32>
-  // CHECK: ge.pad
-  %6 = ge.pad %x {pads = [0, 0, 1, 1, 0, 0, 1, 1]} : (tensor<1x4x8x8xf32>) -> tensor<1x4x10x10xf32>
-  %7 = ge.conv2d %6, %w : (tensor<1x4x10x10xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32>
-  return %1, %3, %5, %7, %6 : tensor<1x4x8x8xf32>, tensor<1x4x6x6xf32>, tensor<1x4x9x6xf32>, tensor<1x4x8x8xf32>, tensor<1x4x10x10xf32>
-}
-
-// -----
-
 // Dead code goes, a constant in a broadcast gets the rank of the feature map.
 // CHECK-LABEL: func.func @constants
 func.func @constants(%x: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
