@@ -8,6 +8,7 @@ Inputs and outputs are segments of their own and start at 0. Programs of one mod
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +17,6 @@ from xdsl.ir import Attribute
 from graph_engine.dialects.ascend.task import BufferOp, ProgramOp
 from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.layout import storage_bytes
-from graph_engine.lowering.plan_buffers import root_of
 from graph_engine.target_ascend.soc.soc import load_soc
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
 
@@ -33,8 +33,10 @@ def assign_addresses(module: ModuleOp, alignment: int) -> None:
                 continue
             ty = buffer.tensor.type
             if buffer.alias is not None:
-                root = root_of(buffer.tensor)
-                buffer.offset = root.offset
+                source = cast(BufferOp, buffer.alias.owner)  # it stands before its views
+                inside = 0 if buffer.inside is None else buffer.inside.value.data
+                assert source.offset is not None
+                buffer.offset = int_attr(source.offset.value.data + inside)
             elif buffer.segment.data == "weight":
                 assert buffer.value is not None
                 key = buffer.value, ty

@@ -141,7 +141,8 @@ class _Entry:
                 if label is not None or not tensor.name or _hint(tensor.name) == tensor.name
                 else tensor.name,
                 value=self.weight(tensor, ty) if place.segment is Segment.WEIGHT else None,
-                alias=self.roots.get((place.segment, place.index)),
+                alias=(root := self.roots.get((place.segment, place.index))),
+                inside=0 if root is None else place.offset,
                 offset=place.offset,
             )
             op.tensor.name_hint = _hint(tensor.name)

@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.dialects.ascend.task import CallOp, task_info
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import GeOp, Tensor, Trait
+from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
@@ -29,20 +29,10 @@ from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.table import select
 from graph_engine.lowering.static_sizes import require_static_sizes
+from graph_engine.lowering.views import is_view
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.formats import is_transposed_view
-from graph_engine.transforms.formats import is_view as stored_alike
 from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
-
-
-def is_view(op: Operation) -> bool:
-    """Whether `op` renames bytes: a view of a tensor that already lies in memory as the result does."""
-    if is_transposed_view(op):
-        return True
-    if not isinstance(op, GeOp) or not op.has(Trait.VIEW):
-        return False
-    return stored_alike(cast(Tensor, op.operands[0].type), op.result.type)
 
 
 @dataclass

@@ -33,7 +33,8 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.layout import TransDataOp, groups_of
-from graph_engine.lowering.lower_to_kernels import is_view, layout_bytes
+from graph_engine.lowering.lower_to_kernels import layout_bytes
+from graph_engine.lowering.views import is_whole_view, view_offset
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
 
 
@@ -75,13 +76,15 @@ class _Scheduler:
                 name = source_nodes(op.location)
                 label = name[0].name if name else None
                 self.buffer(BufferOp("weight", op.result.type, value=op.value, label=label), op.result)
-            elif is_view(op):
+            elif (offset := view_offset(op)) is not None:
                 source = self.buffers[op.operands[0]]
                 segment = cast(BufferOp, source.owner).segment.data
                 if segment == "weight":
                     raise OperatorError(op, f"{op.name} of a constant is left; run fold-constants first")
                 index = cast(BufferOp, source.owner).index.value.data
-                self.buffer(BufferOp(segment, op.results[0].type, index=index, alias=source), op.results[0])
+                self.buffer(
+                    BufferOp(segment, op.results[0].type, index=index, alias=source, inside=offset), op.results[0]
+                )
             elif not isinstance(op, ReturnOp):
                 for result in op.results:
                     self.declare(result, outputs)
@@ -90,11 +93,11 @@ class _Scheduler:
         self.program.body.block.add_op(self.stream)
 
     def outputs(self, last: ReturnOp) -> dict[SSAValue, list[int]]:
-        """Which outputs each returned value, seen through views, goes to."""
+        """Which outputs each returned value, seen through views of the whole, goes to."""
         wanted: dict[SSAValue, list[int]] = {}
         for i, value in enumerate(last.arguments):
             root: SSAValue = value
-            while isinstance(root.owner, Operation) and is_view(root.owner):
+            while isinstance(root.owner, Operation) and is_whole_view(root.owner):
                 root = root.owner.operands[0]
             wanted.setdefault(root, []).append(i)
         return wanted

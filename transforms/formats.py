@@ -259,7 +259,7 @@ class FormatRules:
             finite = self._stays_finite(op, (a, b) if not columns else (a,))
             pad = "zero" if rows and columns else "finite" if finite else "undef"
             return Formats((a, b, None)[: len(given)], fractal_nz(c0, pad))
-        if isinstance(op, SplitHeadsOp | MergeHeadsOp | ReshapeOp):
+        if isinstance(op, SplitHeadsOp | MergeHeadsOp | ReshapeOp | SliceOp):
             x = _keep(given[0], nz)
             return Formats((x,), x) if keeps_fractals(op, c0) else None
         if not (rides_along(op) or reduces_rows(op, c0)):
@@ -367,8 +367,8 @@ def is_row(value: SSAValue, like: tuple[int, ...], c0: int) -> bool:
     )
 
 
-def keeps_fractals(op: SplitHeadsOp | MergeHeadsOp | ReshapeOp, c0: int) -> bool:
-    """Whether FRACTAL_NZ stores operand and result alike: heads of whole blocks, or another count of batches."""
+def keeps_fractals(op: SplitHeadsOp | MergeHeadsOp | ReshapeOp | SliceOp, c0: int) -> bool:
+    """Whether the result is made of the operand's fractals: heads of whole blocks, other batches, a part of the columns."""
     source, target = shape_of(op.x), shape_of(op.result)
     if DYNAMIC in source or DYNAMIC in target:
         return False
@@ -379,6 +379,23 @@ def keeps_fractals(op: SplitHeadsOp | MergeHeadsOp | ReshapeOp, c0: int) -> bool
             return source[-1] % c0 == 0
         case ReshapeOp():
             return len(source) > 1 and source[-2:] == target[-2:]
+        case SliceOp():
+            return _takes_whole_fractals(op, c0)
+
+
+def _takes_whole_fractals(op: SliceOp, c0: int) -> bool:
+    """Whether a slice leaves the rows whole and takes columns in whole blocks."""
+    rank = len(shape_of(op.x))
+    for axis, start, end, step in zip(*map(op.ints, ("axes", "starts", "ends", "steps")), strict=True):
+        extent = shape_of(op.x)[axis % rank]
+        taken = range(*slice(start, end, step).indices(extent))
+        if step < 1 or not taken:
+            return False
+        if axis % rank == rank - 1 and (step != 1 or taken.start % c0 or len(taken) % c0):
+            return False
+        if axis % rank == rank - 2 and len(taken) != extent:
+            return False
+    return rank > 1
 
 
 def reduces_rows(op: GeOp, c0: int) -> bool:

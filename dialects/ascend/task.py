@@ -157,7 +157,7 @@ class BufferOp(IRDLOperation):
     """A tensor in device memory: `ascend.task.buffer workspace + 4096 : tensor<..>`.
 
     `index` numbers inputs and outputs, `label` is their name. A weight carries its `value`. `alias` names the
-    buffer whose storage this one shares (a view, or an in-place result).
+    buffer whose storage this one shares (a view, or an in-place result), from byte `inside` on.
     """
 
     name = "ascend.task.buffer"
@@ -165,6 +165,7 @@ class BufferOp(IRDLOperation):
     segment = prop_def(StringAttr)
     index = prop_def(IntegerAttr.constr(i64))
     offset = opt_prop_def(IntegerAttr.constr(i64))
+    inside = opt_prop_def(IntegerAttr.constr(i64))
     label = opt_prop_def(StringAttr)
     value = opt_prop_def(Attribute)
     alias = opt_operand_def(TensorType)
@@ -179,6 +180,7 @@ class BufferOp(IRDLOperation):
         label: str | None = None,
         value: Attribute | None = None,
         alias: SSAValue | None = None,
+        inside: int = 0,
         offset: int | None = None,
     ):
         properties: dict[str, Attribute] = {"segment": string_attr(segment), "index": int_attr(index)}
@@ -188,6 +190,8 @@ class BufferOp(IRDLOperation):
             properties["value"] = value
         if offset is not None:
             properties["offset"] = int_attr(offset)
+        if inside:
+            properties["inside"] = int_attr(inside)
         operands = [] if alias is None else [alias]
         Operation.__init__(self, operands=operands, properties=properties, result_types=[ty])
 
@@ -196,6 +200,8 @@ class BufferOp(IRDLOperation):
             raise VerifyException(f"{self.name}: segment must be one of {', '.join(SEGMENTS)}")
         if (self.value is not None) != (self.segment.data == "weight"):
             raise VerifyException(f"{self.name}: weights, and only they, carry a value")
+        if self.inside is not None and (self.alias is None or self.inside.value.data < 0):
+            raise VerifyException(f"{self.name}: only a view begins inside a buffer, at byte 0 or behind it")
         owner = self.alias.owner if self.alias is not None else None
         if isinstance(owner, BufferOp) and (owner.segment, owner.index) != (self.segment, self.index):
             place = f"{owner.segment.data} {owner.index.value.data}"
@@ -216,6 +222,8 @@ class BufferOp(IRDLOperation):
         if self.alias is not None:
             printer.print_string(" alias(")
             printer.print_ssa_value(self.alias)
+            if self.inside is not None:
+                printer.print_string(f" + {self.inside.value.data}")
             printer.print_string(" : ")
             printer.print_attribute(self.alias.type)
             printer.print_string(")")
@@ -229,15 +237,16 @@ class BufferOp(IRDLOperation):
         offset = parser.parse_integer() if parser.parse_optional_punctuation("+") else None
         label = parser.parse_optional_str_literal()
         value = parser.parse_attribute() if segment == "weight" else None
-        alias = None
+        alias, inside = None, 0
         if parser.parse_optional_keyword("alias"):
             with parser.in_parens():
                 unresolved = parser.parse_unresolved_operand()
+                inside = parser.parse_integer() if parser.parse_optional_punctuation("+") else 0
                 parser.parse_punctuation(":")
                 alias = parser.resolve_operand(unresolved, parser.parse_type())
         parser.parse_punctuation(":")
         ty = parser.parse_type()
-        return cls(segment, ty, index=index, label=label, value=value, alias=alias, offset=offset)
+        return cls(segment, ty, index=index, label=label, value=value, alias=alias, inside=inside, offset=offset)
 
 
 @irdl_op_definition

@@ -8,6 +8,7 @@ described by `storage`; a conversion is then a list of boxes that both sides can
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -150,7 +151,12 @@ def _slice(values: dict[str, list[int]], x: list[Axis], target: list[Axis]) -> t
         own = x[axis]
         taken = range(*slice(start, end, step).indices(own.size))
         if own.block:
-            raise NoKernel("a slice of the blocked channel axis")
+            first, size = taken.start, len(taken)
+            if step != 1 or first % own.block or (size % own.block and first + size != own.size):
+                raise NoKernel("a slice that cuts a block")
+            offset += first // own.block * own.outer
+            axes[axis] = replace(own, size=size)
+            continue
         if step < 0 or not taken:
             raise NoKernel("a slice with a negative step or without elements")
         offset += taken[0] * own.stride
