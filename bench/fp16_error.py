@@ -1,52 +1,101 @@
 """What fp16 costs a model: our graph after force-fp16 beside onnxruntime in fp32, and onnxruntime with rounded tensors.
 
-The bound: at most four times what rounding alone costs, and at most 1 % of the output's range. Outside of it, the warnings
-of `check-fp16-range` must explain why: with the nodes that they name kept in fp32, the error must be back in the bound.
+The bound: at most four times what rounding alone costs (which counts as no less than one rounding, 2^-11 of the range), and
+at most 1 % of the output's range. The verdict is one of
+
+* within: in the bound. If only the factor of four fails, the largest of both errors over five inputs decide: the error of
+  an output of two numbers is a matter of chance;
+* explained: with the nodes kept in fp32 that `check-fp16-range` names, the error is back in the bound. Measured warnings are
+  those that it gives with these inputs as its sample;
+* rounding: outside of 1 %, but onnxruntime with its tensors rounded errs as much, up to the factor of four. Where numbers
+  overflow, both keep the nodes of the warnings in fp32;
+* differs.
+
+The first two are what a model must be.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 TIMES_ROUNDING, OF_RANGE = 4.0, 0.01
 """The bound."""
-FLOOR = 1e-3
-"""What rounding costs is taken as no less than this: a few roundings of 2^-11, of which chance may spare onnxruntime."""
+FLOOR = 2.0**-11
+"""What rounding costs is taken as no less than this part of the range: one rounding, which chance may spare onnxruntime."""
+WITHIN, EXPLAINED, ROUNDING, DIFFERS = "within", "explained", "rounding", "differs"
+GOOD = (WITHIN, EXPLAINED)
+RESHAPING = ("Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Identity", "Cast")
 
 Session = Callable[[Any], Any]
 
 
 def fp16_columns(
-    model: Any, module: Any, feeds: dict[str, Any], expected: list[Any], session_of: Session
+    model: Any, module: Any, inputs_of: Callable[[int], dict[str, Any]], session_of: Session
 ) -> dict[str, Any]:
-    """Columns of the sweep's table: errors `fp16` and `rounding`, number of warnings `warned`, `fp16_verdict`.
+    """Columns of the sweep's table: errors `fp16` and `rounding`, number of warnings `warned`, `fp16_class`, `fp16_verdict`.
 
-    `module` is simplified and is not changed.
+    `module` is simplified and is not changed; `inputs_of` gives the inputs by the number of a seed.
     """
+    feeds = inputs_of(0)
+    expected = session_of(model).run(None, feeds)
+    ranges = spans(model, expected)
     remarks, found = computed(module, feeds)
-    row: dict[str, Any] = {"fp16": share(expected, found), "warned": len(remarks)}
+    row: dict[str, Any] = {"fp16": share(expected, found, ranges), "warned": len(remarks)}
     row["warnings"] = [str(remark) for remark in remarks]
-    halves = {name: in_half(value) for name, value in feeds.items()}
-    row["rounding"] = share(expected, session_of(rounded(model, session_of)).run(None, halves))
-    bound = min(TIMES_ROUNDING * max(row["rounding"], FLOOR), OF_RANGE)
-    if row["fp16"] <= bound:
-        return row | {"fp16_verdict": "within"}
+    halved = session_of(rounded(model, session_of))
+    row["rounding"] = share(expected, halved.run(None, half_inputs(feeds)), ranges)
+    if bound(row["rounding"]) < row["fp16"] <= OF_RANGE:
+        for seed in range(1, 5):
+            feeds = inputs_of(seed)
+            expected = session_of(model).run(None, feeds)
+            ranges = spans(model, expected)
+            row["fp16"] = max(row["fp16"], share(expected, computed(module, feeds)[1], ranges))
+            row["rounding"] = max(row["rounding"], share(expected, halved.run(None, half_inputs(feeds)), ranges))
+        feeds = inputs_of(0)
+        expected = session_of(model).run(None, feeds)
+        ranges = spans(model, expected)
+    if row["fp16"] <= bound(row["rounding"]):
+        return row | {"fp16_class": WITHIN, "fp16_verdict": "within the bound"}
     measured, _ = computed(module, feeds, sample=True, run=False)
     row["sample_warnings"] = [str(remark) for remark in measured if remark not in remarks]
+    left = [(row["fp16"], row["rounding"], "")]
     for kind, warnings in (("warnings", remarks), ("measured warnings", measured)):
         nodes = sorted({name for remark in warnings for name in remark.args["nodes"]})
         if nodes:
-            _, kept = computed(module, feeds, keep=nodes)
-            row["kept"] = share(expected, kept)
-            if row["kept"] <= OF_RANGE:
-                return row | {"fp16_verdict": f"{kind} explain it ({row['kept']:.0e} with {len(nodes)} nodes kept)"}
-    whole = (
-        f"the same error as rounding alone, {len(measured)} warnings" if row["fp16"] <= 1.5 * row["rounding"] else ""
-    )
-    return row | {"fp16_verdict": whole or "differs"}
+            error = share(expected, computed(module, feeds, keep=nodes)[1], ranges)
+            after = f"{error:.1e} with the {len(nodes)} nodes of its {kind} in fp32"
+            if error <= bound(row["rounding"]):
+                return row | {"fp16_class": EXPLAINED, "fp16_verdict": f"explained: {after}"}
+            alone = session_of(rounded(model, session_of, nodes, feeds)).run(None, half_inputs(feeds))
+            left.append((error, share(expected, alone, ranges), f", {after}"))
+    for error, alone, after in left:
+        if isfinite(error) and error <= TIMES_ROUNDING * least(alone):
+            verdict = f"that of rounding itself ({error / least(alone):.1f} times{after})"
+            return row | {"fp16_class": ROUNDING, "fp16_verdict": verdict}
+    warned = f"{len(remarks)} warnings and {len(measured)} with a sample do not cure it"
+    return row | {"fp16_class": DIFFERS, "fp16_verdict": f"differs: {warned}"}
+
+
+def least(rounding: float) -> float:
+    """What rounding costs, no less than one rounding.
+
+    A reference that is not finite (it rounds the scales of a quantised model to zero, or overflows) excuses nothing.
+    """
+    return max(rounding, FLOOR) if isfinite(rounding) else FLOOR
+
+
+def bound(rounding: float) -> float:
+    """The bound of the error for what rounding alone costs."""
+    return min(TIMES_ROUNDING * least(rounding), OF_RANGE)
+
+
+def half_inputs(feeds: dict[str, Any]) -> dict[str, Any]:
+    """Inputs rounded to fp16."""
+    return {name: in_half(value) for name, value in feeds.items()}
 
 
 def computed(
@@ -80,21 +129,42 @@ def computed(
     return report.remarks, reference.run([feeds[port.name] for port in reference.inputs])
 
 
-def share(expected: list[Any], found: list[Any]) -> float:
-    """The largest difference as a part of its output's range, of one number as a part of itself; integers likewise."""
+def spans(model: Any, expected: list[Any]) -> list[float]:
+    """The range of each output: of one number its magnitude, or 1 if it is a probability."""
+    import numpy as np
+
+    ranges: list[float] = []
+    for output, wanted in zip(model.graph.output, expected, strict=True):
+        finite = wanted[np.isfinite(wanted)].astype(np.float64) if wanted.dtype.kind == "f" else wanted.ravel()
+        span = float(np.ptp(finite.astype(np.float64))) if finite.size else 0.0
+        if not span and probability_node(model, output.name) is not None:
+            span = 1.0
+        ranges.append(span or float(np.abs(finite.astype(np.float64)).max(initial=0)) or 1.0)
+    return ranges
+
+
+def probability_node(model: Any, name: str) -> Any:
+    """The Softmax or Sigmoid whose result, in this or another shape, is the tensor `name`; None if another makes it."""
+    producers = {output: node for node in model.graph.node for output in node.output}
+    node = producers.get(name)
+    while node is not None and node.op_type in RESHAPING:
+        node = producers.get(node.input[0])
+    return node if node is not None and node.op_type in ("Softmax", "Sigmoid") else None
+
+
+def share(expected: list[Any], found: list[Any], ranges: list[float]) -> float:
+    """The largest difference as a part of its output's range."""
     import numpy as np
 
     worst = 0.0
-    for wanted, got in zip(expected, found, strict=True):
+    for wanted, got, span in zip(expected, found, ranges, strict=True):
         right, value = wanted.astype(np.float64), got.astype(np.float64)
         if right.shape != value.shape or not right.size:
             worst = worst if right.shape == value.shape else float("inf")
             continue
-        finite = np.isfinite(right)
         with np.errstate(invalid="ignore"):
             apart = np.where((right == value) | (np.isnan(right) & np.isnan(value)), 0, np.abs(right - value))
-        span = float(np.ptp(right[finite]) or np.abs(right[finite]).max()) if finite.any() else 1.0
-        worst = max(worst, float(np.nan_to_num(apart, nan=np.inf).max()) / (span or 1.0))
+        worst = max(worst, float(np.nan_to_num(apart, nan=np.inf).max()) / span)
     return worst
 
 
@@ -109,8 +179,12 @@ def in_half(value: Any) -> Any:
     return limited.astype(np.float16).astype(np.float32)
 
 
-def rounded(model: Any, session_of: Session) -> Any:
-    """The model with every fp32 tensor of the main graph rounded to fp16 where it is made, and its weights."""
+def rounded(model: Any, session_of: Session, kept: list[str] | None = None, feeds: dict[str, Any] | None = None) -> Any:
+    """The model with every fp32 tensor of the main graph rounded to fp16 where it is made, and its weights.
+
+    Not what the nodes `kept` make (names, or first outputs of nodes without one), nor what is beyond fp16 on `feeds`: a
+    node between kept ones that our graph does not have.
+    """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
@@ -120,12 +194,14 @@ def rounded(model: Any, session_of: Session) -> Any:
     for tensor in graph.initializer:
         if tensor.data_type == TensorProto.FLOAT:
             tensor.CopyFrom(numpy_helper.from_array(in_half(numpy_helper.to_array(tensor)), tensor.name))
-    wide = fp32_tensors(model, session_of)
+    wide = fp32_tensors(model, session_of, feeds)
     nodes: list[Any] = []
     for node in graph.node:
         copy = onnx.NodeProto()
         copy.CopyFrom(node)
         nodes.append(copy)
+        if (node.name or node.output[0]) in (kept or ()):
+            continue
         for index, name in enumerate(node.output):
             if name in wide:
                 copy.output[index] = f"{name}/wide"
@@ -138,8 +214,9 @@ def rounded(model: Any, session_of: Session) -> Any:
     return result
 
 
-def fp32_tensors(model: Any, session_of: Session) -> set[str]:
-    """The fp32 results of the nodes of the main graph, by onnxruntime's own type inference."""
+def fp32_tensors(model: Any, session_of: Session, feeds: dict[str, Any] | None = None) -> set[str]:
+    """The fp32 results of the nodes of the main graph, by onnxruntime's own type inference; on `feeds`, those inside fp16."""
+    import numpy as np
     import onnx
 
     shown = onnx.ModelProto()
@@ -147,4 +224,10 @@ def fp32_tensors(model: Any, session_of: Session) -> set[str]:
     made = {value.name for value in shown.graph.output}
     for node in shown.graph.node:
         shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name and name not in made)
-    return {port.name for port in session_of(shown).get_outputs() if port.type == "tensor(float)"}
+    session = session_of(shown)
+    tensors = {port.name for port in session.get_outputs() if port.type == "tensor(float)"}
+    if feeds is not None:
+        names = sorted(tensors)
+        values = session.run(names, feeds)
+        tensors = {name for name, x in zip(names, values, strict=True) if np.abs(x).max(initial=0) <= 65504}
+    return tensors

@@ -8,7 +8,7 @@ simplification (constants not counted), seconds of import and of the reference, 
 of its range (integers exact; of a final Softmax or Sigmoid its input as well), and the verdict. onnxruntime runs without
 graph optimisations, so that it judges what the model says; where an error is above 1e-4, the verdict compares it with how
 far onnxruntime is from itself. With `--fp16` the graph is also computed in fp16 (see `fp16_error.py`), and the model fails
-if it is neither within the fp16 bound nor explained by warnings. `--derived` takes instead of each model what `derived_models.py` makes of it (patterns of
+if it is neither within the fp16 bound nor explained by warnings that are proven to cure it. `--derived` takes instead of each model what `derived_models.py` makes of it (patterns of
 names, `*` for all). One process a model, with limits of time and memory. Exits 1 if a model fails.
 """
 
@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from derived_models import DERIVATIONS
-from fp16_error import fp16_columns
+from fp16_error import GOOD, fp16_columns, probability_node
 
 TOLERANCE = 1e-4
 """Of the output's range, as float outputs may differ."""
@@ -73,8 +73,10 @@ def main() -> int:
             print(line(rows[-1]), flush=True)
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1))
-    good = [row for row in rows if row["verdict"].startswith("agrees") and row.get("fp16_verdict") != "differs"]
+    good = [row for row in rows if row["verdict"].startswith("agrees") and row.get("fp16_class", GOOD[0]) in GOOD]
     print(f"\n{len(good)} of {len(rows)} agree")
+    for kind, count in Counter(row["fp16_class"] for row in rows if "fp16_class" in row).most_common():
+        print(f"{count:>4}  in fp16: {kind}")
     for reason, count in Counter(
         cause for row in rows if row not in good for cause in causes(row["verdict"])
     ).most_common():
@@ -169,7 +171,7 @@ def examine(path: Path, folder: Path, derivation: str = "", *, fp16: bool = Fals
             return row | {"verdict": verdict}
     row["error"] = distance(expected, found)
     if fp16:
-        row |= fp16_columns(model, module, feeds, expected, onnxruntime_session)
+        row |= fp16_columns(model, module, lambda seed: inputs(model, shapes, values, most, seed), onnxruntime_session)
     bound = HALF_TOLERANCE if in_half(model) else TOLERANCE
     if row["error"] <= bound:
         return row | {"verdict": "agrees"}
@@ -251,11 +253,10 @@ def show_logits(model: Any) -> None:
     """What a final Softmax or Sigmoid reads becomes an output as well: large logits saturate and hide differences."""
     import onnx
 
-    producers = {output: node for node in model.graph.node for output in node.output}
     shown = {output.name for output in model.graph.output}
-    for name in list(shown):
-        node = producers.get(name)
-        if node is not None and node.op_type in ("Softmax", "Sigmoid") and node.input[0] not in shown:
+    for name in [output.name for output in model.graph.output]:
+        node = probability_node(model, name)
+        if node is not None and node.input[0] not in shown:
             shown.add(node.input[0])
             model.graph.output.append(onnx.ValueInfoProto(name=node.input[0]))
 
@@ -287,12 +288,14 @@ def bindings(model: Any, known: dict[str, Any]) -> tuple[dict[str, tuple[int, ..
     return shapes, values, int(known.get("max", 100))
 
 
-def inputs(model: Any, shapes: dict[str, tuple[int, ...]], values: dict[str, Any], most: int) -> dict[str, Any]:
+def inputs(
+    model: Any, shapes: dict[str, tuple[int, ...]], values: dict[str, Any], most: int, seed: int = 0
+) -> dict[str, Any]:
     """Seeded inputs: floats around 0, integers below `most`, masks full, token types 0."""
     import numpy as np
     from onnx.helper import tensor_dtype_to_np_dtype
 
-    random = np.random.default_rng(7)
+    random = np.random.default_rng(7 + seed)
     feeds: dict[str, Any] = {}
     for value in model.graph.input:
         if value.name not in shapes:
