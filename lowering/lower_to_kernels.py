@@ -25,6 +25,7 @@ from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
 from graph_engine.lowering.element_types import require_element_types
+from graph_engine.lowering.kernel_remarks import fell_apart, kernel_chosen, runs_on_aicpu
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.table import select
@@ -53,6 +54,7 @@ class _Lowering:
         except NoKernel as reason:
             self.fall_back(op, str(reason))
             return
+        kernel_chosen(op, choice, kernel)
         with self.rewrites.rewrite("call-kernel", [op]):
             self.call(op, choice, kernel)
 
@@ -88,12 +90,14 @@ class _Lowering:
     def fall_back(self, op: Operation, reason: str) -> None:
         """A fused region falls into its operators; a plain operator stays, on ND tensors."""
         if isinstance(op, FusedOp):
+            fell_apart(op, reason)
             with self.rewrites.rewrite("split-fused", [op]):
                 parts = inline(op)
             for part in parts:
                 self.lower(part)
             return
         op.attributes["ge.no_kernel"] = StringAttr(reason)
+        runs_on_aicpu(op, reason)
         if isinstance(op, TransDataOp) or all(is_plain(v.type) for v in (*op.operands, *op.results)):
             return
         with self.rewrites.rewrite("unpack-for-aicpu", [op]):

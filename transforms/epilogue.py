@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.activation import GeluOp
@@ -19,7 +20,7 @@ from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.formats import FRACTAL_ROWS, is_row, is_scalar
-from graph_engine.transforms.fusion import gather, single_user, why_not_single
+from graph_engine.transforms.fusion import LEAVES, gather, single_user, why_not_single
 from graph_engine.transforms.remarks import Kind, missed, wanted
 
 Anchor = Conv2dOp | MatmulOp
@@ -32,6 +33,8 @@ MAX_TENSORS = 2
 
 def obstacle(user: Operation, value: SSAValue, anchor: Anchor) -> tuple[str, str] | None:
     """What keeps `user`, the only reader of `value`, from leaving with it: (guard, reason); None if nothing does."""
+    if isinstance(user, ReturnOp):
+        return "output", LEAVES
     if not isinstance(user, GeOp) or not user.has(Trait.ELEMENTWISE) or user.has(Trait.HOST):
         return "operator", f"{user.name} is no elementwise operator of the Vector unit"
     if isinstance(user, CastOp) or element_name(element_of(value)) not in ("f16", "f32"):

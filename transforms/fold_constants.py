@@ -22,6 +22,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Tensor, bytes_of, shape
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, computed, known
+from graph_engine.transforms.remarks import missed
 
 MAX_GROWTH = 1 << 20
 SOURCES = 32
@@ -68,6 +69,7 @@ class Folding:
                     self.stored.add(op)
                 else:
                     read.update(op.operands)
+                    _missed(op, grown, max_growth)
         self.wanted: set[SSAValue] = set()
         for op in reversed(self.computable):
             if op in self.stored or not self.wanted.isdisjoint(op.results):
@@ -91,6 +93,13 @@ class Folding:
             constants = [result.op() for result in results]
             with context.rewrite("fold-constant-operands", [op]) as rewriter:
                 rewriter.replace(op, constants, [constant.result for constant in constants])
+
+
+def _missed(op: Operation, grown: int, limit: int) -> None:
+    missed(
+        "NotFolded", op, f"{op.name} stays: its result has {grown} bytes more than the constants behind it, max-growth "
+        f"allows {limit}", guard="size", bytes=grown, limit=limit,
+    )  # fmt: skip
 
 
 def _largest(sources: Iterable[SSAValue]) -> frozenset[SSAValue]:

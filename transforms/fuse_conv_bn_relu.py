@@ -27,9 +27,10 @@ from graph_engine.dialects.ge.normalization import BatchNormOp
 from graph_engine.transforms.batch_norm import affine_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.epilogue import fuse_epilogues
-from graph_engine.transforms.fusion import graphs, single_user
+from graph_engine.transforms.fusion import graphs, single_user, why_not_single
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped, spread
+from graph_engine.transforms.remarks import Kind, missed, passed, wanted
 
 Roots = tuple[type[Operation], ...]
 
@@ -124,7 +125,24 @@ def _replace_conv(
         constants.append(cast_to(bias, element if conv.b is None else element_of(conv.b)).op())
     operands = [conv.x, *(constant.result for constant in constants)]
     new = Conv2dOp.create(operands=operands, result_types=conv.result_types, properties=conv.properties)
+    passed("FoldedIntoWeights", op, f"{op.name} went into the weights of {conv.name}")
     rewriter.replace(op, [*constants, new])
+
+
+def why_it_stays(op: BatchNormOp) -> tuple[str, str]:
+    """What keeps a BatchNorm from being folded into a convolution: (guard, reason)."""
+    conv = op.x.owner
+    if not isinstance(conv, Conv2dOp):
+        return "operator", f"it reads {conv.name if isinstance(conv, Operation) else 'an input'}, no convolution"
+    if single_user(op.x) is not op:
+        return "single-user", f"its convolution has other readers: {why_not_single(op.x)[0]}"
+    if known(conv.w) is None or (conv.b is not None and known(conv.b) is None):
+        return "constant", "the weights of the convolution are not constant"
+    if any(known(value) is None for value in list(op.operands)[1:]):
+        return "constant", "its parameters are not constant"
+    if affine_of(op) is None:
+        return "variance", "a variance + epsilon is not positive, its result is not finite"
+    return "switched-off", "fold-batch-norm-into-conv is switched off"
 
 
 PATTERNS = (AbsorbScaleIntoBatchNorm, FoldBatchNormIntoConv, FoldScaleIntoConv)
@@ -141,4 +159,8 @@ class FuseConvBnRelu(GePass):
         apply_patterns(op, [pattern() for pattern in PATTERNS])
         context = RewriteContext.current()
         for block in graphs(op):
+            for norm in block.ops if wanted(Kind.MISSED) else ():
+                if isinstance(norm, BatchNormOp):
+                    guard, reason = why_it_stays(norm)
+                    missed("BatchNormStays", norm, f"not folded: {reason}", guard=guard)
             fuse_epilogues(block, context, Conv2dOp)

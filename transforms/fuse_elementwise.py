@@ -17,14 +17,16 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
-from graph_engine.dialects.ge.core import GeOp, Trait, element_of
+from graph_engine.dialects.ge.core import GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.fusion import gather, graphs, single_user
+from graph_engine.transforms.fusion import gather, graphs, only_reader, single_user, why_not_single
 from graph_engine.transforms.pass_base import EXACT, GePass
+from graph_engine.transforms.remarks import Kind, missed, wanted
 
 
 def fusible(op: object) -> bool:
@@ -64,6 +66,26 @@ def _producers_first(root: Operation, chosen: dict[Operation, None]) -> list[Ope
     return order[::-1]
 
 
+def explain_end(last: Operation, max_ops: int, max_inputs: int) -> None:
+    """Remarks why a group ends with `last` and does not take its reader along; a graph output needs no reason."""
+    if not wanted(Kind.MISSED):
+        return
+    value = last.results[0]
+    user = only_reader(value)
+    if user is None:
+        reason, readers = why_not_single(value)
+        missed("NotFused", last, f"a group ends with {last.name}: {reason}", guard="single-user", readers=readers)
+    elif not isinstance(user, ReturnOp):
+        if not fusible(user):
+            guard, reason = "operator", "is no elementwise operator in fp16 or fp32"
+        elif user.results[0].type != value.type:
+            guard, reason = "shape", f"broadcasts it to {list(shape_of(user.results[0]))}"
+        else:
+            guard, reason = "size", f"would make more than {max_ops} operators or {max_inputs} operands"
+        message = f"a group ends with {last.name}: its reader {user.name} {reason}"
+        missed("NotFused", last, message, guard=guard, reader=user.name)
+
+
 def fuse_block(block: Block, context: RewriteContext, max_ops: int, max_inputs: int) -> None:
     """Roots from the last to the first; each operator joins at most one kernel. Linear."""
     taken: set[Operation] = set()
@@ -72,6 +94,7 @@ def fuse_block(block: Block, context: RewriteContext, max_ops: int, max_inputs: 
         if root in taken:
             continue
         members = tree(root, max_ops, max_inputs)
+        explain_end(root, max_ops, max_inputs)
         if len(members) > 1:
             taken.update(members)
             with context.rewrite("fuse-elementwise", [root]) as rewriter:

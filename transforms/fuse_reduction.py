@@ -24,7 +24,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, shape_of
 from graph_engine.dialects.ge.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.fuse_elementwise import fusible, tree
+from graph_engine.transforms.fuse_elementwise import explain_end, fusible, tree
 from graph_engine.transforms.fusion import gather, graphs, single_user
 from graph_engine.transforms.pass_base import EXACT, GePass
 
@@ -61,6 +61,7 @@ def fuse_block(block: Block, context: RewriteContext, max_ops: int, max_inputs: 
         if DYNAMIC in shape_of(anchor.operands[0]) or anchor.has(Trait.HOST):
             continue
         members = members_of(anchor, max_ops, max_inputs)
+        explain_end(members[-1], max_ops, max_inputs)
         if len(members) > 1:
             with context.rewrite("fuse-reduction", [members[-1]]) as rewriter:
                 gather(rewriter, members, anchor)

@@ -14,6 +14,8 @@ from graph_engine.transforms.driver import CountedRewriter
 from graph_engine.transforms.remarks import passed
 from graph_engine.transforms.retyping import rebuilt
 
+LEAVES = "its result leaves the graph"
+
 
 def graphs(module: ModuleOp) -> Iterator[Block]:
     """The body of every function that has one: a graph is one straight-line block."""
@@ -29,6 +31,15 @@ def single_user(value: SSAValue) -> Operation | None:
     return user if user is not None and user.parent is home else None
 
 
+def only_reader(value: SSAValue) -> Operation | None:
+    """`single_user`, or the first operator of a `ge.fused` that this is and that reads the value inside."""
+    user = single_user(value)
+    if not isinstance(user, FusedOp):
+        return user
+    inside = user.block.args[list(user.inputs).index(value)]
+    return next((use.operation for use in inside.uses), user)
+
+
 def why_not_single(value: SSAValue) -> tuple[str, list[str]]:
     """Why `single_user` finds none, in words, and the readers' node names or operators."""
     readers = [user for user in dict.fromkeys(use.operation for use in value.uses)]
@@ -36,7 +47,7 @@ def why_not_single(value: SSAValue) -> tuple[str, list[str]]:
     if not readers:
         return "nothing reads its result", names
     if any(isinstance(user, ReturnOp) for user in readers):
-        return "its result leaves the graph", names
+        return LEAVES, names
     return f"its result is read by {', '.join(repr(name) for name in names)}", names
 
 
