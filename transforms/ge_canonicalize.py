@@ -23,6 +23,7 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
+from graph_engine.transforms.cuts_and_joins import CUTS_AND_JOINS
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns, select_patterns
 from graph_engine.transforms.fold_pads import FOLD_PADS
 from graph_engine.transforms.fusion import single_user
@@ -213,6 +214,7 @@ PATTERNS = (
     *TRANSPOSES,
     LiftElementwiseOverReshape,
     LiftSliceOverReshape,
+    *CUTS_AND_JOINS,
     *FOLD_PADS,
     AlignConstantRank,
     MatmulBiasToVector,
