@@ -22,6 +22,7 @@ GRAPH: dict[str, tuple[str, ...]] = {
     "MatMulBiasAdd": ("fold-bias-into-matmul",),
     "BatchMatmulFusionPass": ("fuse-transpose-matmul",),
     "BatchMatMulV2Reshape": ("fuse-heads",),
+    "FlashAttention": ("fuse-attention",),
     # norms
     "AddLayerNorm": ("fuse-reduction",),
     "AddRmsNorm": ("fuse-reduction",),
@@ -34,7 +35,7 @@ GRAPH: dict[str, tuple[str, ...]] = {
             *("AReduceAll", "AReduceAny", "AReduceMax", "AReduceMean", "AReduceMin", "AReduceProd", "AReduceSum"),
             *("ABatchnormFusion", "LayerNormFusionPass", "LayerNormONNX", "LayerNormInference", "GroupNorm"),
             *("AGroupNormSilu", "GroupNormRelu", "PadMaxPool", "AddLayerNormDynamicQuant", "SameInputConv2dPass"),
-            *("FlashAttention", "FusedInferAttentionScore", "GLU", "CommonGRU", "MatmulLayerNormReduce"),
+            *("FusedInferAttentionScore", "GLU", "CommonGRU", "MatmulLayerNormReduce"),
             *("BatchMatMulDequantElemwise", "ZConcatD", "ZConcatv2d", "ZConcatExt3", "ZSplitD", "ReluFusion"),
             *("MatmulCast", "BatchMatMulV2Reduce", "AAMatMulNzToNd", "SwinTransformerLnQKV", "DropOutDoMask"),
             *("SplitConvConcat", "ConvConcat", "SplitConv", "StrideHoisting", "ConvWeightCompress", "GeGluV2", "AGlu"),

@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",
     "fuse-transpose-matmul": "graph_engine.transforms.fuse_transpose_matmul:FuseTransposeMatmulPass",
     "fuse-heads": "graph_engine.transforms.fuse_heads:FuseHeads",
+    "fuse-attention": "graph_engine.transforms.fuse_attention:FuseAttention",
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",
     "fuse-reduction": "graph_engine.transforms.fuse_reduction:FuseReduction",
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
 from graph_engine.dialects.ge.channels import ChannelShuffleOp
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
@@ -181,8 +182,12 @@ class FormatRules:
             return None
         try:
             match op:
+                case FusedOp() if (attention := attention_of(op)) is not None:
+                    return self._attention(op, attention, family, given)
                 case FusedOp():
                     return self._fused(op, family, given)
+                case GeOp() if attention_of(op.parent_op()) is not None:
+                    return self._inside_attention(op, given)
                 case GeOp() if family is Family.NC1HWC0:
                     return self._feature_map(op, given)
                 case GeOp():
@@ -311,6 +316,26 @@ class FormatRules:
         if any(inside.get(value) is None for value in terminator.operands):
             return None
         return Formats(tuple(wanted.get(arg) for arg in block.args), inside[terminator.operands[0]])
+
+    def _attention(self, op: FusedOp, attention: Attention, family: Family, given: Sequence[Format]) -> Formats | None:
+        """Everything FRACTAL_NZ but masks of one row and numbers; the kernel cares for q's, k's and v's padding rows."""
+        scores = attention.scores.result
+        if family is not Family.FRACTAL_NZ or element_name(element_of(scores)) != "f16":
+            return None
+        c0 = self._c0(scores)
+        nz = fractal_nz(c0)
+        formats: list[Format] = []
+        for value, format in zip(op.block.args, given, strict=True):
+            mask = value in attention.sides
+            stored = not mask or side_kind(value, scores) == "matrix"
+            formats.append(_keep(format, nz, strict=mask and shape_of(value)[-1] % c0 != 0) if stored else None)
+        full_rows = shape_of(scores)[-2] % FRACTAL_ROWS == 0
+        return Formats(tuple(formats), nz.with_pad("zero" if full_rows else "undef"))
+
+    def _inside_attention(self, op: GeOp, given: Sequence[Format]) -> Formats:
+        """What stands between its operands and its result is stored nowhere: nothing is known of its padding."""
+        full_rows = isinstance(op, MatmulOp) and shape_of(op.result)[-2] % FRACTAL_ROWS == 0
+        return Formats(tuple(given), fractal_nz(self._c0(op.result), "zero" if full_rows else "undef"))
 
     def _padding_of(self, op: GeOp, operands: Sequence[Format]) -> str:
         """What an elementwise operator leaves in the padding lanes.

@@ -24,7 +24,7 @@ from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, row_major, st
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.elementwise import Stream
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.row_reduction import COMBINE, RowReduction
+from graph_engine.lowering.kernels.row_reduction import COMBINE, RowReduction, combine_slabs
 from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_step
 from graph_engine.lowering.kernels.vector_tiling import (
     BLOCK,
@@ -334,26 +334,6 @@ class _Tile:
 
     def _halve(self, mnemonic: str, view: SSAValue, statistic: SSAValue | None) -> SSAValue:
         """The slabs combined to one, in a buffer of their own or in `statistic`; axes before them have size 1."""
-        kb, combine = self.kb, COMBINE[mnemonic]
         first, last = self.group.slabs
-        rest, strides = self.extents[last:], strides_of(view.type)[last - 1 :]
-        count = prod(self.extents[first:last])
-        halves: SSAValue | None = None
-
-        def slabs(source: SSAValue, at: int, number: int) -> SSAValue:
-            return kb.restride(source, (number, *rest), strides, at * strides[0])
-
-        while count > 1:
-            half, odd = divmod(count, 2)
-            if half == 1 and statistic is not None:
-                low = kb.restride(statistic, (1, *rest), (1, *strides_of(statistic.type)[last:]))
-            else:
-                if halves is None:
-                    halves = kb.view(kb.alloc("halves", Space.UB, (half, strides[0]), DType.F32))
-                low = slabs(halves, 0, half)
-            kb.vec(combine, low, slabs(view, 0, half), slabs(view, half, half))
-            if odd:
-                one = low if half == 1 else slabs(low, 0, 1)
-                kb.vec(combine, one, one, slabs(view, 2 * half, 1))
-            view, count = low, half
-        return view
+        sizes = (prod(self.extents[first:last]), *self.extents[last:])
+        return combine_slabs(self.kb, mnemonic, view, sizes, strides_of(view.type)[last - 1 :], statistic)

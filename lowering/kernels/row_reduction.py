@@ -6,10 +6,12 @@ instruction has a fixed price, so only tiles with enough elements are halved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from graph_engine.dialects.ascend.memory import strides_of
 from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
 from graph_engine.lowering.kernels.vector_tiling import BLOCK, round_up
 from graph_engine.target_ascend.isa.model import DType, Space
@@ -57,3 +59,34 @@ class RowReduction:
                 kb.vec(combine, part, part, kb.view(buf, 2 * half, (rows, rest), pitch))
             buf, length = target, half
         kb.vec(mnemonic, dst, kb.view(buf, 0, (rows, length), buf.strides))
+
+
+def combine_slabs(
+    kb: KernelBuilder,
+    mnemonic: str,
+    view: SSAValue,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    statistic: SSAValue | None = None,
+) -> SSAValue:
+    """The slabs along the first of `sizes` combined to one by halving, in a buffer of their own or in `statistic`."""
+    combine, (count, *rest) = COMBINE[mnemonic], sizes
+    halves: SSAValue | None = None
+
+    def slabs(source: SSAValue, at: int, number: int) -> SSAValue:
+        return kb.restride(source, (number, *rest), strides, at * strides[0])
+
+    while count > 1:
+        half, odd = divmod(count, 2)
+        if half == 1 and statistic is not None:
+            low = kb.restride(statistic, (1, *rest), (1, *strides_of(statistic.type)[-len(rest) :]))
+        else:
+            if halves is None:
+                halves = kb.view(kb.alloc("halves", Space.UB, (half, strides[0]), DType.F32))
+            low = slabs(halves, 0, half)
+        kb.vec(combine, low, slabs(view, 0, half), slabs(view, half, half))
+        if odd:
+            one = low if half == 1 else slabs(low, 0, 1)
+            kb.vec(combine, one, one, slabs(view, 2 * half, 1))
+        view, count = low, half
+    return view

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import lcm, prod
 
+import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.weights import fold_attr
+from graph_engine.dialects.ge.weights import constant_attr, fold_attr
 from graph_engine.dialects.layout import NC1HWC0, FractalNZ, FractalZ, FractalZKN, encoding_of, physical_shape
+from graph_engine.lowering.kernels.attention import LOWEST, AttentionShape, ScoreInput, build_attention
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
@@ -46,6 +49,8 @@ def select_cube(op: Operation) -> Choice:
         raise NoKernel("a Cube kernel has one result")
     if isinstance(region.anchor, Conv2dOp):
         return _conv2d(region, region.anchor)
+    if (attention := attention_of(op)) is not None:
+        return _attention(region, attention)
     if isinstance(region.anchor, MatmulOp):
         return _matmul(region, region.anchor)
     raise NoKernel(f"{region.anchor.name} is no Cube operator")
@@ -183,6 +188,42 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
         lambda name, soc: build_matmul(name, shape, epilogue, soc),
         [*inputs, *sides],
         _in_place(epilogue, len(inputs)),
+    )
+
+
+def _attention(region: Region, attention: Attention) -> Choice:
+    q, k, v = attention.scores.a, attention.scores.b, attention.result.b
+    scores = attention.scores.result
+    for value in (q, k, v, attention.result.result):
+        require_encoding(tensor(value), FractalNZ)
+    inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [q, k, v, *attention.sides]))
+    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (q, k, v, *attention.sides)):
+        raise NoKernel("the attention kernel works in fp16")
+    kinds = [side_kind(value, scores) for value in attention.sides]
+    batches = [
+        tensor(value).get_shape()[:-2] if kind != "number" else ()
+        for value, kind in zip((q, k, v, *attention.sides), ("", "", "", *kinds), strict=True)
+    ]
+    batch, steps = _batch(tensor(scores).get_shape()[:-2], *batches)
+    number_of: dict[SSAValue, int] = {value: i for i, value in enumerate([scores, *attention.sides])}
+    chain: list[Step] = []
+    for op in attention.steps:
+        chain.append(elementwise_step(op, number_of))
+        number_of[op.results[0]] = len(kinds) + len(chain)
+    d1, m1 = physical_shape(tensor(q))[-4:-2]
+    keys, e1 = tensor(k).get_shape()[-2], physical_shape(tensor(v))[-4]
+    scored = tuple(ScoreInput(str(kind), steps) for kind, steps in zip(kinds, steps[3:], strict=True))
+    sides = Side(steps[0]), Side(steps[1]), Side(steps[2], k_rows=True)
+    shape = AttentionShape(m1, d1, e1, keys, batch, *sides, scored, tuple(chain))
+    if shape.rest:
+        behind = np.where(np.arange(16) < shape.rest, 0, LOWEST).astype(np.float32)
+        inputs.append(ConstantArgument(constant_attr(behind, "behind the last key"), tensor_type((16,), f32)))
+    return Choice(
+        ("attention", shape),
+        "attention",
+        "FlashAttentionScore",
+        lambda name, soc: build_attention(name, shape, soc),
+        inputs,
     )
 
 

@@ -1,0 +1,65 @@
+"""Attention as one kernel: a `ge.fused` of two matrix products with a softmax between them.
+
+    softmax(steps(q k^T)) v        q[..., M, D], k[..., N, D], v[..., N, E], result [..., M, E]
+
+The steps are elementwise operators over the scores [..., M, N]: a scale, a mask. No operator of its own stands for it:
+the region says what is computed, is rounded as it would be apart, and falls into its parts where there is no kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from graph_engine.dialects.ge.core import elements_of, shape_of
+from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.normalization import SoftmaxOp
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The operators of one attention, inside their `ge.fused`."""
+
+    scores: MatmulOp
+    steps: tuple[Operation, ...]
+    softmax: SoftmaxOp
+    result: MatmulOp
+
+    @property
+    def sides(self) -> list[SSAValue]:
+        """The steps' operands from outside: masks and numbers, each once, in the order of their use."""
+        found = (value for op in self.steps for value in op.operands if isinstance(value, BlockArgument))
+        return list(dict.fromkeys(found))
+
+
+def attention_of(op: Operation | None) -> Attention | None:
+    """The attention that a `ge.fused` is; None for any other operator."""
+    if not isinstance(op, FusedOp) or op.anchor.data != MatmulOp.name:
+        return None
+    members = list(op.block.ops)[:-1]
+    match members:
+        case [MatmulOp() as scores, *steps, SoftmaxOp() as softmax, MatmulOp() as result]:
+            return Attention(scores, tuple(steps), softmax, result)
+        case _:
+            return None
+
+
+def side_kind(value: SSAValue, scores: SSAValue) -> str | None:
+    """How an operand of a step lies beside the scores [..., M, N].
+
+    "number": one element. "matrix": [..., M, N], "row": [..., 1, N], both of a rank and batch that broadcast onto the
+    scores'. None: none of these.
+    """
+    shape, (*batch, rows, keys) = shape_of(value), shape_of(scores)
+    if elements_of(value) == 1:
+        return "number"
+    if not shape or len(shape) > len(batch) + 2 or shape[-1] != keys:
+        return None
+    own = shape[:-2]
+    if any(n not in (1, whole) for n, whole in zip(own, batch[len(batch) - len(own) :], strict=True)):
+        return None
+    if shape[-2:] == (rows, keys):
+        return "matrix"
+    return "row" if len(shape) == 1 or shape[-2] == 1 else None
