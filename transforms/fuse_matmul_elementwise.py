@@ -13,17 +13,20 @@ A bias varies along the columns only, and joins the fp32 sums. What goes along b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ge.core import shape_of
-from graph_engine.dialects.ge.elementwise import AddOp, MulOp
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.core import DYNAMIC, Trait, shape_of
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, CastOp, MulOp, UnaryOp
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
-from graph_engine.transforms.epilogue import fuse_epilogues
+from graph_engine.transforms.epilogue import MAX_OPERATORS, fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped
@@ -94,7 +97,63 @@ def _scaled(constant: Known, factor: Known) -> Known:
     return cast_to(elementwise("ge.mul", cast_to(constant, f32), cast_to(factor, f32)), constant.type.element_type)
 
 
-PATTERNS = (FoldBiasIntoMatmul, FoldScaleIntoMatmul)
+class LiftElementwiseToMatmul(Pattern):
+    """f(reshape(product), y) -> reshape(f(product, reshape(y))), so that f can leave with the product.
+
+    The reshape keeps the columns; y is as large as the result, one number, or a row. Between product and reshape there
+    may be elementwise operators that were lifted before.
+    """
+
+    name = "lift-elementwise-to-matmul"
+    root: ClassVar[Roots] = (UnaryOp, BinaryOp)
+
+    def rewrite(self, op: UnaryOp | BinaryOp, rewriter: CountedRewriter) -> bool:
+        if Trait.ELEMENTWISE not in op.traits_ge or Trait.HOST in op.traits_ge or isinstance(op, CastOp):
+            return False
+        for value in op.operands:
+            reshape = value.owner
+            if not isinstance(reshape, ReshapeOp) or single_user(value) is not op or value.type != op.result.type:
+                continue
+            source, target = shape_of(reshape.x), shape_of(value)
+            if DYNAMIC in (*source, *target) or source[-1:] != target[-1:] or not _leads_to_product(reshape):
+                continue
+            made: list[Operation] = []
+            operands: list[SSAValue] = []
+            for other in op.operands:
+                shape = shape_of(other)
+                if other is value:
+                    operands.append(reshape.x)
+                elif shape == target and not _leads_to_product(other.owner):
+                    made.append(ReshapeOp(other, shape=source))
+                    made[-1].location = op.location
+                    operands.append(made[-1].results[0])
+                elif len(shape) <= len(source) and prod(shape) in (1, *shape[-1:]) and prod(shape) in (1, source[-1]):
+                    operands.append(other)
+            if len(operands) < len(op.operands):
+                continue
+            lifted = type(op).create(operands=operands, result_types=[reshape.x.type], properties=op.properties)
+            rewriter.replace(op, [*made, lifted, ReshapeOp(lifted.results[0], shape=target)])
+            return True
+        return False
+
+
+def _leads_to_product(op: object) -> bool:
+    """Whether nothing but single readers stands between a matrix product and `op`, a reshape or elementwise operator."""
+    for _ in range(MAX_OPERATORS + 1):
+        if isinstance(op, MatmulOp):
+            return True
+        if isinstance(op, ReshapeOp):
+            inner = [op.x]
+        elif isinstance(op, UnaryOp | BinaryOp):  # the other operand of one that was lifted is reshaped or small
+            same = [value for value in op.operands if value.type == op.result.type]
+            inner = [value for value in same if not isinstance(value.owner, ReshapeOp | ConstantOp)]
+        else:
+            return False
+        op = inner[0].owner if inner and single_user(inner[0]) is op else None
+    return False
+
+
+PATTERNS = (FoldBiasIntoMatmul, FoldScaleIntoMatmul, LiftElementwiseToMatmul)
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,43 @@ func.func @scale_stays(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x2xf
   %3 = ge.mul %2, %rows : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
   return %3 : tensor<2x2xf32>
 }
+
+// -----
+
+// A view between the product and its residual goes behind both; the activation follows.
+// CHECK-LABEL: func.func @through_a_view
+// CHECK-NEXT: %[[R:.*]] = ge.reshape %r {shape = [6, 4]}
+// CHECK-NEXT: %[[F:.*]] = ge.fused ins(%x, %w, %[[R]] : {{.*}}) {anchor = "ge.matmul"} {
+// CHECK: ge.matmul
+// CHECK-NEXT: ge.add
+// CHECK-NEXT: ge.relu
+// CHECK-NEXT: ge.yield
+// CHECK: ge.reshape %[[F]] {shape = [2, 3, 4]}
+func.func @through_a_view(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %0 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %1 = ge.reshape %0 {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %2 = ge.add %r, %1 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %3 = ge.relu %2 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  return %3 : tensor<2x3x4xf32>
+}
+
+// -----
+
+// The view changes the columns; it has another reader; both sides come from products.
+// CHECK-LABEL: func.func @views_stay
+// CHECK-NOT: ge.fused
+// CHECK: return
+func.func @views_stay(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<3x8xf32>) -> (tensor<3x8xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  %0 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %1 = ge.reshape %0 {shape = [3, 8]} : (tensor<6x4xf32>) -> tensor<3x8xf32>
+  %2 = ge.add %1, %r : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  %3 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %4 = ge.reshape %3 {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %5 = ge.relu %4 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %6 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %7 = ge.reshape %6 {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %8 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %9 = ge.reshape %8 {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %10 = ge.add %7, %9 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  return %2, %4, %5, %10 : tensor<3x8xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>
+}
