@@ -286,8 +286,8 @@ def example_folder() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         onnx.save(example.tiny(), "tiny.onnx")
         onnx.save(example.chain(), "chain.onnx")
-        for plugin in (DOCS.parent / "test" / "plugins").glob("*.py"):
-            shutil.copy(plugin, plugin.name)
+        for file in (*(DOCS.parent / "test" / "plugins").glob("*.py"), *DOCS.glob("*.json")):
+            shutil.copy(file, file.name)
         for command in SETUP:
             run(command)
         Path("broken.mlir").write_text(without_a_flag(Path("tiny.tasks.mlir").read_text()))

@@ -3,8 +3,8 @@
     ConvBatchnormFusionPass:off             {"Switch": {"GraphFusion": {"ALL": "off", "ConvBatchnormFusionPass": "on"},
     fuse-reduction:off                                  "UBFusion": {"TbeEltwiseFusionPass": "off"}}}
 
-A name is one of GE's or of our passes, patterns or other rewrites. `ALL` closes the fusions of its section, or of both in
-the text form, but for those without which nothing compiles; a name beats `ALL`.
+A name is one of GE's, or of our passes, patterns or other rewrites (`pass/rewrite` where passes share one). `ALL` stands
+for the fusions of its section, in the text form for those of both; a name beats `ALL`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graph_engine.pipelines.runner import RunReport
 
 SWITCH_HELP = "GE's fusion switch file: NAME:on|off lines, or JSON; names of GE or of our passes and patterns"
-RESULT_HELP = "write how often which fusion was made, as GE's fusion_result.json"
+RESULT_HELP = "write how often which fusion was made, as GE's fusion_result.json (-: to standard error)"
 SECTIONS = ("GraphFusion", "UBFusion")
 
 REQUIRED = frozenset({"ge-infer-shapes"})
@@ -85,7 +85,7 @@ def _tell(kind: str, path: str, message: str) -> None:
 
 def _resolve(name: str, section: str | None) -> tuple[str, ...] | None:
     """Our names for an entry; none for a fusion of GE that we do not have; None for a name that nobody knows."""
-    if name in registry.all_passes() or name in switchable() or name in REQUIRED:
+    if all(part in registry.all_passes() or part in switchable() for part in name.split("/")):
         return (name,)
     return ge_pass_names.our_names(name, section)
 
@@ -208,11 +208,15 @@ def fusion_counts(reports: Sequence[RunReport]) -> dict[str, Any]:
 
 
 def write_fusion_result(path: str | None, reports: Sequence[RunReport]) -> None:
-    """Write `fusion_counts` to `path`, if there is one. Raises GraphEngineError."""
+    """Write `fusion_counts` to `path` (`-`: standard error), if there is one. Raises GraphEngineError."""
     if path is None:
+        return
+    text = json.dumps(fusion_counts(reports), indent=2) + "\n"
+    if path == "-":
+        sys.stderr.write(text)
         return
     try:
         with open(path, "w", encoding="utf-8") as file:
-            file.write(json.dumps(fusion_counts(reports), indent=2) + "\n")
+            file.write(text)
     except OSError as error:
         raise GraphEngineError(f"cannot write '{path}': {error.strerror}") from None

@@ -37,6 +37,8 @@ DEFAULT_PIPELINE = "default-pipeline"
 def optimise(options: argparse.Namespace) -> int:
     """Run the passes of a parsed ge-opt command line; returns the exit code."""
     if options.bisect is not None:
+        if options.fusion_switch_file is not None:
+            raise GraphEngineError("--bisect tries every pass as it is: --fusion-switch-file does not go with it")
         from graph_engine.pipelines.bisect import BisectOptions, bisect_model
 
         return bisect_model(options, BisectOptions.of(parse_options(options.bisect, "--bisect")))

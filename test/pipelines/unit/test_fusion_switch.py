@@ -68,6 +68,8 @@ ALL_OFF = {"ALL": "off"}
         ("TbeConv2DEltwisePass:off", {"fold-batch-norm-into-conv"}),
         ("fuse-epilogue:off", {"fold-batch-norm-into-conv"}),
         ("fuse-conv-bn-relu:off", set[str]()),
+        ("fuse-conv-bn-relu/fuse-epilogue:off", {"fold-batch-norm-into-conv"}),
+        ("fuse-matmul-elementwise/fuse-epilogue:off", BOTH),
         ("ALL:off\nfuse-conv-bn-relu:on", BOTH),
         ("ConvBatchnormFusionPass:on\nALL:off", {"fold-batch-norm-into-conv"}),
         ("ALL:off\nTbeConv2DEltwisePass:on", {"fuse-epilogue"}),

@@ -26,6 +26,8 @@ from graph_engine.tools.ge_run.main import main
         ("--model m.onnx --engine reference --profile", "--profile needs times"),
         ("--model m.onnx --mode functional --trace t.json", "--trace needs times"),
         ("--model m.om --mode timing --check", "--check needs values"),
+        ("--model m.onnx --engine reference --remarks", "--remarks is for the compiler"),
+        ("--model m.onnx --engine reference --fusion-switch-file f", "--fusion-switch-file is for the compiler"),
         ("--model none.om", "cannot read none.om: No such file or directory"),
         ("--model none.onnx", "cannot read none.onnx: No such file or directory"),
         ("--model none.onnx --engine reference", "cannot read none.onnx: No such file or directory"),
