@@ -58,6 +58,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-conv3d"),
+    (Phase.FUSED, "fuse-split-conv-concat"),
     (Phase.FUSED, "fuse-conv-bn-relu"),
     (Phase.FUSED, "fuse-transpose-matmul"),
     (Phase.FUSED, "fuse-heads"),

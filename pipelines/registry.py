@@ -36,6 +36,7 @@ PASSES: dict[str, str] = {
     ),
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
+    "fuse-split-conv-concat": "graph_engine.transforms.fuse_split_conv_concat:FuseSplitConvConcat",
     "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",
     "fuse-transpose-matmul": "graph_engine.transforms.fuse_transpose_matmul:FuseTransposeMatmulPass",
     "fuse-heads": "graph_engine.transforms.fuse_heads:FuseHeads",

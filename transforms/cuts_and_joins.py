@@ -30,13 +30,13 @@ class MergeConcats(Pattern):
         parts: list[SSAValue] = []
         for value in op.xs:
             inner = value.owner
-            if isinstance(inner, ConcatOp) and single_user(value) is op and _axis(inner) == _axis(op):
+            if isinstance(inner, ConcatOp) and single_user(value) is op and concat_axis(inner) == concat_axis(op):
                 parts += inner.xs
             else:
                 parts.append(value)
         if len(parts) == len(op.xs):
             return False
-        rewriter.replace(op, ConcatOp(parts, axis=_axis(op), result_type=op.result.type))
+        rewriter.replace(op, ConcatOp(parts, axis=concat_axis(op), result_type=op.result.type))
         return True
 
 
@@ -66,7 +66,7 @@ class SliceOfConcat(Pattern):
 
     def rewrite(self, op: SliceOp, rewriter: CountedRewriter) -> bool:
         concat, cut = op.x.owner, _cut(op)
-        if not isinstance(concat, ConcatOp) or cut is None or cut[0] != _axis(concat):
+        if not isinstance(concat, ConcatOp) or cut is None or cut[0] != concat_axis(concat):
             return False
         axis, taken = cut
         begin, ends = 0, (taken[0], taken[-1])
@@ -86,12 +86,12 @@ class JoinSlices(Pattern):
     root: ClassVar[Roots] = (ConcatOp,)
 
     def rewrite(self, op: ConcatOp, rewriter: CountedRewriter) -> bool:
-        axis = _axis(op)
+        axis = concat_axis(op)
         for first in range(len(op.xs) - 1):
-            last, run = first, _part(op.xs[first], axis)
+            last, run = first, part_of(op.xs[first], axis)
             while run is not None and last + 1 < len(op.xs):
                 x, taken = run
-                following = _part(op.xs[last + 1], axis)
+                following = part_of(op.xs[last + 1], axis)
                 if following is None or following[0] is not x or following[1].start != taken.stop:
                     break
                 last, run = last + 1, (x, range(taken.start, following[1].stop))
@@ -108,7 +108,8 @@ class JoinSlices(Pattern):
         return False
 
 
-def _axis(op: ConcatOp) -> int:
+def concat_axis(op: ConcatOp) -> int:
+    """The axis, counted from the front."""
     return op.axis.value.data % len(shape_of(op.result))
 
 
@@ -127,7 +128,7 @@ def _cut(op: SliceOp) -> tuple[int, range] | None:
     return cuts[0] if len(cuts) == 1 and len(cuts[0][1]) else None
 
 
-def _part(value: SSAValue, axis: int) -> tuple[SSAValue, range] | None:
+def part_of(value: SSAValue, axis: int) -> tuple[SSAValue, range] | None:
     """What `value` is a slice of and which consecutive places of `axis` it holds; None if it is something else."""
     if not isinstance(value.owner, SliceOp) or (cut := _cut(value.owner)) is None:
         return None
