@@ -213,6 +213,43 @@ def lrn(seed: int = 0, batch: Dim = 1) -> onnx.ModelProto:
     return _finish(b, "LRN", [b.node("Relu", [b.conv(x, 3, 20)])], size=5, alpha=0.05, beta=0.75, bias=2.0)
 
 
+def written_out_activations(seed: int = 0, batch: Dim = 1) -> onnx.ModelProto:
+    """Exact GELU, SiLU, hard swish and mish, each in the operators that exporters write it with."""
+    b = GraphBuilder(seed)
+    x = b.conv(b.input("x", (batch, 3, 6, 6)), 3, 16)
+    number = {n: b.constant(f"c{n}", np.float32(n)) for n in (0.5, 1.0, 2.0**0.5, 3.0, 6.0, 0.0)}
+    erf = b.node("Erf", [b.node("Div", [x, number[2.0**0.5]])])
+    x = b.node("Mul", [b.node("Mul", [x, b.node("Add", [erf, number[1.0]])]), number[0.5]])
+    x = b.conv(x, 16, 16)
+    x = b.conv(b.node("Mul", [x, b.node("Sigmoid", [x])]), 16, 16)
+    gate = b.node("Clip", [b.node("Add", [x, number[3.0]]), number[0.0], number[6.0]])
+    x = b.conv(b.node("Div", [b.node("Mul", [x, gate]), number[6.0]]), 16, 16)
+    softplus = b.node("Log", [b.node("Add", [b.node("Exp", [x]), number[1.0]])])
+    return _finish(b, "Mul", [x, b.node("Tanh", [softplus])])
+
+
+def written_out_norms(seed: int = 0, batch: Dim = 1) -> onnx.ModelProto:
+    """Layer and RMS normalisation of rows and a group normalisation of pixels, written out."""
+    b = GraphBuilder(seed)
+    x = b.node("MatMul", [b.input("x", (batch, 5, 24)), b.weight((24, 32))])
+    two, epsilon = b.constant("two", np.float32(2)), b.constant("epsilon", np.float32(1e-5))
+
+    def root(y: str) -> str:
+        mean = b.node("ReduceMean", [b.node("Pow", [y, two])], axes=[-1], keepdims=1)
+        return b.node("Sqrt", [b.node("Add", [mean, epsilon])])
+
+    centred = b.node("Sub", [x, b.node("ReduceMean", [x], axes=[-1], keepdims=1)])
+    x = b.node("Mul", [b.node("Div", [centred, root(centred)]), b.weight((32,))])
+    x = b.node("MatMul", [b.node("Add", [x, b.weight((32,))]), b.weight((32, 32))])
+    x = b.node("Mul", [b.weight((32,)), b.node("Mul", [x, b.node("Reciprocal", [root(x)])])])
+    x = b.node("Reshape", [x, b.constant("image", np.array([0, 8, 4, 5]))])
+    flat = b.node("Reshape", [b.conv(x, 8, 8), b.constant("rows", np.array([0, 4, -1]))])
+    ones, zeros = b.constant("ones", np.ones(4, np.float32)), b.constant("zeros", np.zeros(4, np.float32))
+    flat = b.node("InstanceNormalization", [flat, ones, zeros])
+    x = b.node("Mul", [b.node("Reshape", [flat, b.constant("back", np.array([0, 8, 4, 5]))]), b.weight((8, 1, 1))])
+    return _finish(b, "Add", [x, b.weight((8, 1, 1))])
+
+
 def _finish(builder: GraphBuilder, op_type: str, inputs: Sequence[str], **attributes: Any) -> onnx.ModelProto:
     builder.node(op_type, inputs, "y", **attributes)
     return builder.model("y")
@@ -233,5 +270,7 @@ SMALL: dict[str, Builder] = {
         pools,
         two_outputs,
         lrn,
+        written_out_activations,
+        written_out_norms,
     )
 }
