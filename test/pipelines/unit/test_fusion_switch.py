@@ -3,11 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
-from models.small import conv_bn_relu
+from models.detector import detector
+from models.light import random_inputs, reference_outputs
+from models.small import conv_bn_relu, mlp
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.lowering.emit_program import emit_program
 from graph_engine.pipelines import ge_pass_names
 from graph_engine.pipelines.compile import compile_module, read_module
 from graph_engine.pipelines.default import Phase
@@ -20,6 +25,7 @@ from graph_engine.pipelines.fusion_switch import (
     write_fusion_result,
 )
 from graph_engine.pipelines.runner import RunOptions, RunReport
+from graph_engine.target_ascend.runtime.device import run
 
 NETWORK = """
 func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
@@ -163,3 +169,17 @@ def test_every_switch_alone_leaves_a_module_that_compiles():
     for names in ({name: False for name in switchable()}, dict.fromkeys(fusion_passes(), False)):
         module = import_onnx(conv_bn_relu())
         compile_module(module, options=RunOptions(switches=Switches(names)))
+
+
+@pytest.mark.parametrize("model", [conv_bn_relu(), detector(), mlp()], ids=["conv_bn_relu", "detector", "mlp"])
+def test_nothing_fused_agrees_with_onnxruntime(model: onnx.ModelProto, tmp_path: Path):
+    """Within 1 % of the range, the fp16 bound."""
+    path = tmp_path / "off.cfg"
+    path.write_text("ALL:off")
+    module = import_onnx(model)
+    report = compile_module(module, options=RunOptions(switches=read_switches(str(path))))
+    assert not made(report) - {"expand-batch-norm"}
+    feeds = random_inputs(model)
+    found = run(emit_program(module, "m"), list(feeds.values())).outputs
+    for ours, theirs in zip(found, reference_outputs(model, feeds).values(), strict=True):
+        assert np.abs(ours.astype(np.float64) - theirs).max() <= 0.01 * np.ptp(theirs)
