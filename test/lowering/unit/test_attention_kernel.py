@@ -100,3 +100,15 @@ BATCHES: list[Any] = [((), ()), ((1, 2), (1, 2)), ((3,), (3,)), ((2, 3, 2), (2, 
 )
 def test_sizes_of_networks(batch: Any, m: int, n: int, d: int, mask: Any) -> None:
     check(batch, batch, m, n, d, d, mask)
+
+
+@pytest.mark.parametrize("keys", [40, 700], ids=["one tile", "many tiles"])
+def test_rows_without_keys_get_the_mean(keys: int) -> None:
+    """Beside -65504 fp16 sees no score below 16: all keys of a row that is masked wholly count the same."""
+    rng = np.random.default_rng(32)
+    q, k, v = ((rng.standard_normal((n, 32)) / 2).astype(np.float16) for n in (20, keys, keys))
+    mask = np.zeros((20, keys), np.float16)
+    mask[3:7] = -65504
+    operands = [*(value(x.shape, "f16", UNDEFINED) for x in (q, k, v)), None, value(mask.shape, "f16", MATRIX)]
+    got = run_operator(attention(*operands), [q, k, mask, v])
+    assert_close(got[3:7], np.tile(v.astype(float).mean(0), (4, 1)), 1, 2.0**-11)
