@@ -40,6 +40,7 @@ def page(rows: list[dict[str, Any]], date: str) -> str:
     agree = sum(row["verdict"].startswith("agrees") for row in rows)
     classes = Counter(row.get("fp16_class", "not computed") for row in rows)
     warned = [row for row in rows if row.get("warned")]
+    told = sum("warned" in row for row in rows)
     lines = [
         "# Real architectures beside onnxruntime",
         "",
@@ -48,7 +49,7 @@ def page(rows: list[dict[str, Any]], date: str) -> str:
         "fp32 over all outputs, as a part of the output's range; of probabilities, the logits as well. Random weights spread",
         "numbers wider than trained ones do, so that these errors in fp16 are upper examples.",
         "",
-        f"In fp32, **{agree} of {len(rows)}** agree. {len(warned)} have warnings without a sample. In fp16:",
+        f"In fp32, **{agree} of {len(rows)}** agree. {len(warned)} of {told} have warnings without a sample. In fp16:",
         "",
         "| in fp16 | models | meaning |",
         "|---|---|---|",

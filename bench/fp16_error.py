@@ -72,11 +72,13 @@ def fp16_columns(
                 return row | {"fp16_class": EXPLAINED, "fp16_verdict": f"explained: {after}"}
             alone = session_of(rounded(model, session_of, nodes, feeds)).run(None, half_inputs(feeds))
             left.append((error, share(expected, alone, ranges), f", {after}"))
-    for error, alone, after in left:
-        if isfinite(error) and error <= TIMES_ROUNDING * least(alone):
+    for error, alone, after in sorted(left):
+        if row["fp16"] > OF_RANGE and isfinite(error) and error <= TIMES_ROUNDING * least(alone):
             verdict = f"that of rounding itself ({error / least(alone):.1f} times{after})"
             return row | {"fp16_class": ROUNDING, "fp16_verdict": verdict}
-    warned = f"{len(remarks)} warnings and {len(measured)} with a sample do not cure it"
+    warned = (
+        f"{row['fp16'] / least(row['rounding']):.1f} times rounding, not cured by {len(measured)} measured warnings"
+    )
     return row | {"fp16_class": DIFFERS, "fp16_verdict": f"differs: {warned}"}
 
 
