@@ -15,7 +15,7 @@ from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
 from graph_engine.pipelines import ge_pass_names
 from graph_engine.pipelines.compile import compile_module, read_module
-from graph_engine.pipelines.default import Phase
+from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.fusion_switch import (
     REQUIRED,
     fusion_counts,
@@ -24,7 +24,9 @@ from graph_engine.pipelines.fusion_switch import (
     switchable,
     write_fusion_result,
 )
-from graph_engine.pipelines.runner import RunOptions, RunReport
+from graph_engine.pipelines.registry import instantiate
+from graph_engine.pipelines.runner import RunOptions, RunReport, Step, run_steps
+from graph_engine.pipelines.spec import PassSpec
 from graph_engine.target_ascend.runtime.device import run
 
 NETWORK = """
@@ -41,12 +43,13 @@ func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
 
 
 def fused(path: Path, text: str) -> RunReport:
-    """What the fused phase does to convolution and ReLU, convolution and BatchNorm, with a switch file of that text."""
+    """What `fuse-conv-bn-relu` does to convolution and ReLU, convolution and BatchNorm, with a switch file of that text."""
     path.write_text(text)
     source = path.with_suffix(".mlir")
     source.write_text(NETWORK)
     module = read_module(str(source))
-    return compile_module(module, until=Phase.FUSED, options=RunOptions(switches=read_switches(str(path))))
+    passes = [Step(instantiate(PassSpec("fuse-conv-bn-relu")))]
+    return run_steps(make_context(), module, passes, RunOptions(switches=read_switches(str(path))))
 
 
 def made(report: RunReport) -> set[str]:
