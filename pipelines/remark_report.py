@@ -1,12 +1,12 @@
 """Writes what passes remarked: text for a reader, or YAML in the form of LLVM's optimisation records for a script.
 
-    --- !Missed
-    Pass: fuse-conv-bn-relu
-    Name: NotFused
-    Operator: ge.conv2d
-    Nodes: [{name: conv1, type: Conv}]
-    Message: its result is also read by 'pool1'
-    Args: {guard: single-user}
+--- !Missed
+Pass: fuse-conv-bn-relu
+Name: NotFused
+Operator: ge.conv2d
+Nodes: [{name: conv1, type: Conv}]
+Message: its result is also read by 'pool1'
+Args: {guard: single-user}
 """
 
 from __future__ import annotations
