@@ -115,7 +115,7 @@ func.func @exact(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x3x2xf32>, %b: tensor<1x
 // CHECK-LABEL: func.func @beyond
 func.func @beyond(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   // CHECK-DAG: ge.constant dense<[6.550400e+04, -6.550400e+04]> : tensor<2xf16>
-  // CHECK-DAG: ge.constant dense<0xfc00> : tensor<f16>
+  // CHECK-DAG: ge.constant dense<"0x00FC"> : tensor<f16>
   %big = ge.constant dense<[1.0e9, -3.4028234663852886e38]> : tensor<2xf32>
   %inf = ge.constant dense<"0x000080FF"> : tensor<f32>
   %0 = ge.add %x, %big : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
