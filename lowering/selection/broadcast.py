@@ -53,6 +53,8 @@ def strides_over(operand: Tensor, result: Tensor) -> tuple[int, ...]:
     strides = list(row_major(target.map.physical_shape(shape)))
     for axis, logical in enumerate(origins(target.map, len(wanted))):
         repeats = {shape[a] != wanted[a] for a in logical}
+        if any(shape[a] not in (1, wanted[a]) for a in logical):
+            raise NoKernel(f"an operand {list(shape)} does not broadcast to {list(wanted)}")
         if len(repeats) > 1:
             raise NoKernel(f"{format_name(result)} merges a broadcast axis with another one")
         if True in repeats:

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.core import GeOp, Tensor
-from graph_engine.dialects.ge.interning import shape_of_type
+from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.dialects.ge.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.layout import encoding_of, is_plain, physical_shape
@@ -45,6 +45,7 @@ class Space:
     main: Tensor
     sizes: tuple[int, ...]
     reduced: tuple[bool, ...]
+    axes: frozenset[int] = frozenset()
     groups: int = 0
 
     @staticmethod
@@ -58,20 +59,28 @@ class Space:
                 raise NoKernel("a group norm takes a plain tensor")
             groups = op.groups.value.data
             split = (shape[0], groups, shape[1] // groups, *shape[2:])
-            return Space(main, split, (False, False, *(True for _ in split[2:])), groups)
+            return Space(main, split, (False, False, *(True for _ in split[2:])), groups=groups)
         axes = reduced_axes(op)
         sources = origins(encoding_of(main).map, len(shape))
         for axis in axes:
             if prod(n for n, logical in zip(sizes, sources, strict=True) if axis in logical) != shape[axis]:
                 raise NoKernel(f"axis {axis} of {list(shape)} has padding, which a reduction must not read")
-        return Space(main, sizes, tuple(bool(logical & axes) for logical in sources))
+        return Space(main, sizes, tuple(bool(logical & axes) for logical in sources), axes)
 
-    def strides(self, operand: Tensor, *, channels: bool = False) -> tuple[int, ...]:
+    def drops_axes(self, op: Operation) -> bool:
+        """Whether an operator works on statistics that have lost their reduced axes."""
+        return len(shape_of_type(tensor(op.results[0]))) < len(shape_of_type(self.main))
+
+    def strides(self, operand: Tensor, *, channels: bool = False, dropped: bool = False) -> tuple[int, ...]:
         """Elements of an operand between neighbours along each axis, 0 where it repeats.
 
-        `channels`: a vector with a value a channel. Raises NoKernel for an operand in a format of its own.
+        `channels`: a vector with a value a channel. `dropped`: the reduced axes are not among its own. Raises NoKernel for an operand in a format of its own.
         """
         rank = len(shape_of_type(self.main))
+        if dropped:
+            kept = [1] * (rank - len(self.axes) - len(shape_of_type(operand))) + list(shape_of_type(operand))
+            shape = [1 if axis in self.axes else kept.pop(0) for axis in range(rank)]
+            operand = tensor_type(shape, operand.element_type)
         if channels:
             strides = tuple(int(axis == 1) for axis in range(rank))
         else:
@@ -120,8 +129,23 @@ def select_reduction(op: Operation) -> Choice:
         raise NoKernel("the result is not the one of the last operator")
     used = list(dict.fromkeys(v for inner in operators for v in inner.operands if region.outside(v) is not None))
     channels = {v for inner in operators if isinstance(inner, GroupNormOp) for v in inner.operands[1:]}
+    others = [inner for inner in operators if inner.name not in REDUCTION_OPERATORS]
+    dropped = {v for inner in others if space.drops_axes(inner) for v in inner.operands}
+    if any(
+        v in dropped
+        for inner in operators
+        if inner not in others or not space.drops_axes(inner)
+        for v in inner.operands
+        if region.outside(v) is not None
+    ):
+        raise NoKernel("an operand is read with and without the reduced axes")
     streams = [
-        Stream(stored_shape(v), require_float(v), space.strides(tensor(v), channels=v in channels)) for v in used
+        Stream(
+            stored_shape(v),
+            require_float(v),
+            space.strides(tensor(v), channels=v in channels, dropped=v in dropped),
+        )
+        for v in used
     ]
     elements = prod(n for n, role in zip(space.sizes, space.reduced, strict=True) if role)
     steps = StepList(len(used), elements, [s.dtype for s in streams])

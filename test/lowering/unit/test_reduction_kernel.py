@@ -144,6 +144,28 @@ def test_neighbours_in_one_kernel() -> None:
     near(got, np.square(x.astype(float) - x.astype(float).mean(1, keepdims=True)), 200)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((3, 5, 2), [1]), ((4, 6), [0]), ((2, 3, 4, 5), [1, 2]), ((7, 16), [1])], ids=str
+)
+def test_steps_on_statistics_without_their_axes(shape: tuple[int, ...], axes: list[int]) -> None:
+    """What stands beside a statistic has the shape of the result, not of the reduced tensor."""
+    x = random(shape)
+    expected = x.astype(float).sum(axis=tuple(axes))
+    side = random(expected.shape, seed=9)
+    values = [value(x.shape), value(side.shape)]
+    op = fused(
+        values, lambda x, s: [t := ge.ReduceSumOp(x, axes=axes, keepdims=False), MulOp(t.result, s)], "ge.reduce_sum"
+    )
+    near(run_operator(op, [x, side]), expected.astype(np.float16).astype(float) * side.astype(float), 16)
+    square = random((3, 3))
+    op = fused(
+        [value((3, 3)), value((3,))],
+        lambda x, s: [t := ge.ReduceSumOp(x, axes=[1], keepdims=False), AddOp(t.result, s)],
+        "ge.reduce_sum",
+    )
+    near(run_operator(op, [square, square[0]]), square.astype(float).sum(1) + square[0], 3)
+
+
 def test_cores_share_the_rows() -> None:
     choice, kernel = kernel_of(LayerNormOp(value((512, 768)), value((768,)), value((768,))))
     assert (choice.type, choice.in_place, kernel.block_dim) == ("LayerNorm", (0,), 8)
