@@ -76,10 +76,6 @@ def encoder(seed: int = 0) -> onnx.ModelProto:
 
 MODELS: dict[str, Callable[..., onnx.ModelProto]] = {**SMALL, "encoder": encoder}
 
-WARNED = {"encoder": ["DivisorVanishes", "SquaresOutOfRange"]}
-"""A LayerNorm of nine nodes adds 1e-12 and squares numbers that may be any: one warning each, not one a layer."""
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_within_the_bound(name: str) -> None:
     """No further off than four times what rounding costs, nor than 1 % of the range, and nothing to warn of."""
@@ -91,7 +87,7 @@ def test_within_the_bound(name: str) -> None:
         error = relative_error(value, wanted)
         assert error <= OF_RANGE
         assert error <= TIMES_ROUNDING * max(relative_error(half, wanted), 2.0**-11)
-    assert [remark.name for remark in warnings] == WARNED.get(name, [])
+    assert not warnings
 
 
 def masked(value: float, *, inside: bool = True) -> onnx.ModelProto:
@@ -116,14 +112,13 @@ def test_masks(value: float, warned: int) -> None:
 
 
 def variance(seed: int = 0) -> onnx.ModelProto:
-    """LayerNorm as E[x^2] - E[x]^2 of numbers between 0 and 500 whose deviation is small."""
+    """The deviation as E[x^2] - E[x]^2 of numbers between 0 and 500; behind it no quotient that makes it a LayerNorm."""
     b = GraphBuilder(seed)
     x = b.node("Mul", [b.node("Sigmoid", [b.input("x", (4, 64))]), b.constant("s", np.float32(500))])
     mean = b.node("ReduceMean", [x], axes=[-1], keepdims=1)
     squares = b.node("ReduceMean", [b.node("Mul", [x, x])], axes=[-1], keepdims=1)
     difference = b.node("Sub", [squares, b.node("Mul", [mean, mean])])
-    deviation = b.node("Sqrt", [b.node("Add", [difference, b.constant("e", np.float32(1e-5))])])
-    b.node("Div", [b.node("Sub", [x, mean]), deviation], "y")
+    b.node("Sqrt", [b.node("Add", [difference, b.constant("e", np.float32(1e-5))])], "y")
     return b.model("y")
 
 
