@@ -76,6 +76,7 @@ def encoder(seed: int = 0) -> onnx.ModelProto:
 
 MODELS: dict[str, Callable[..., onnx.ModelProto]] = {**SMALL, "encoder": encoder}
 
+
 @pytest.mark.parametrize("name", MODELS)
 def test_within_the_bound(name: str) -> None:
     """No further off than four times what rounding costs, nor than 1 % of the range, and nothing to warn of."""
