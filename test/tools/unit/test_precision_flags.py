@@ -14,10 +14,11 @@ from graph_engine.tools.ge_opt.main import main as ge_opt
 from graph_engine.tools.ge_run.main import main as ge_run
 
 GRAPH = """
-func.func @main(%x: tensor<4x16xf32> {ge.name = "x"}) -> (tensor<4x16xf32> {ge.name = "y"}) {
+func.func @main(%x: tensor<4x16xf32> {ge.name = "x"}) -> (tensor<16x4xf32> {ge.name = "y"}) {
   %0 = ge.exp %x : (tensor<4x16xf32>) -> tensor<4x16xf32> loc("first"("Exp"("e")))
-  %1 = ge.softmax %0 : (tensor<4x16xf32>) -> tensor<4x16xf32> loc("second, last"("Softmax"("y")))
-  return %1 : tensor<4x16xf32>
+  %1 = ge.transpose %0 {perm = [1, 0]} : (tensor<4x16xf32>) -> tensor<16x4xf32> loc("between"("Transpose"("t")))
+  %2 = ge.softmax %1 : (tensor<16x4xf32>) -> tensor<16x4xf32> loc("second, last"("Softmax"("y")))
+  return %2 : tensor<16x4xf32>
 }
 """
 
