@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from graph_engine.pipelines import registry
 from graph_engine.tools.ge_opt.main import main as ge_opt
 from graph_engine.tools.ge_run.main import main as ge_run
 
@@ -26,6 +27,13 @@ def model(tmp_path: Path) -> str:
 
 def ub_fusions(path: Path) -> dict[str, dict[str, str]]:
     return json.loads(path.read_text())["session_and_graph_id_0_0"]["ub_fusion"]
+
+
+@pytest.fixture(autouse=True)
+def forget_plugins():
+    """A plug-in of one test must not answer for one of the same name in another."""
+    yield
+    registry.forget_plugins()
 
 
 def test_ge_run_fuses_as_switched(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
