@@ -71,6 +71,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-heads"),
     (Phase.FUSED, "fuse-attention"),
     (Phase.FUSED, "fuse-matmul-elementwise"),
+    (Phase.FUSED, "fuse-parallel-matmuls{soc=$soc}"),
     (Phase.FUSED, "fuse-reduction"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),

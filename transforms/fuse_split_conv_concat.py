@@ -22,13 +22,13 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import shape_of
-from graph_engine.dialects.ge.interning import int_attr, tensor_type
+from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.ge.shape import ConcatOp
 from graph_engine.transforms.cuts_and_joins import concat_axis, part_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-from graph_engine.transforms.recipes import Known, computed, known
+from graph_engine.transforms.recipes import Known, joined, known
 
 
 class GroupConvolutions(Pattern):
@@ -76,8 +76,7 @@ def _joined(values: Sequence[SSAValue | None]) -> Known | None:
     constants = [constant for value in values if (constant := known(value)) is not None]
     if len(constants) < len(values) or len({constant.type.element_type for constant in constants}) != 1:
         return None
-    shape = (sum(constant.shape[0] for constant in constants), *constants[0].shape[1:])
-    return computed("ge.concat", constants, tensor_type(shape, constants[0].type.element_type), axis=0)
+    return joined(constants, axis=0)
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,13 @@ def filled(value: float, shape: Sequence[int] = (1,)) -> Known:
     return Known(constant_attr(np.full(shape, value, np.float32), "fill"), tensor_type(shape, f32))
 
 
+def joined(constants: Sequence[Known], axis: int) -> Known:
+    """Constants of one element type, one behind the other along an axis."""
+    shape = list(constants[0].shape)
+    shape[axis] = sum(constant.shape[axis] for constant in constants)
+    return computed("ge.concat", constants, tensor_type(shape, constants[0].type.element_type), axis=axis)
+
+
 def spread(x: Known, shape: Sequence[int]) -> Known:
     """The constant, repeated where it broadcasts to `shape`; fp32 and fp16 only (it adds zeros)."""
     if tuple(shape) == x.shape:

@@ -1,0 +1,30 @@
+"""How long a task is expected to take on a chip: what passes weigh one form of a graph against another with.
+
+A task starts, then computes while it moves its operands: the longer of both counts. Rates and overheads are those of
+the chip's description; the timing model of `ge-run`, which knows tiles, buffers and queues, is finer and slower.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from graph_engine.target_ascend.soc.soc import Soc
+
+HALF = 2
+"""Bytes of an element: graphs are weighed before precision is chosen, as if all were fp16."""
+
+
+def product_us(soc: Soc, m: int, k: int, n: int) -> float:
+    """Microseconds of a task that multiplies an (m, k) by a (k, n) matrix, tiles of the result dealt to all cores."""
+    tile_m, tile_k, tile_n = soc.cube.tile["f16"]
+    cycles = ceil(ceil(m / tile_m) * ceil(n / tile_n) / soc.cores.aic) * ceil(k / tile_k)
+    return soc.overheads.kernel_task_us + max(cycles / soc.freq_mhz.cube, _moved_us(soc, m * k + k * n + m * n))
+
+
+def copy_us(soc: Soc, elements: int) -> float:
+    """Microseconds of a task that reads and writes a tensor."""
+    return soc.overheads.kernel_task_us + _moved_us(soc, 2 * elements)
+
+
+def _moved_us(soc: Soc, elements: int) -> float:
+    return elements * HALF / soc.ddr.total_bytes_per_s * 1e6
