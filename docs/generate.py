@@ -211,13 +211,9 @@ def facts(operation: Any) -> list[str]:
 
 def assumed_values() -> str:
     """Every value of the chip file that is not published for the chip itself."""
-    import yaml
-
     from graph_engine.target_ascend.soc.soc import load_soc
 
     soc = load_soc("Ascend310P3")
-    file = DOCS.parent / "target_ascend" / "soc" / "Ascend310P3.yaml"
-    tree = yaml.safe_load(file.read_text(encoding="utf-8"))
     lines = [
         f"{soc.validity.note()}.",
         "",
@@ -225,13 +221,18 @@ def assumed_values() -> str:
         "|---|---|---|---|",
     ]
     for assumption in soc.validity.assumptions:
-        leaf: Any = tree
-        for part in assumption.key.split("."):
-            leaf = leaf[part]
-        origin = f"{assumption.assumed_from} ({leaf['source']})" if assumption.assumed_from else "-"
-        value = ", ".join(map(str, leaf["value"])) if isinstance(leaf["value"], list) else leaf["value"]
+        origin = f"{assumption.assumed_from} ({assumption.source})" if assumption.assumed_from else "-"
+        value = ", ".join(map(str, assumption.value)) if isinstance(assumption.value, tuple) else assumption.value
         lines.append(f"| `{assumption.key}` | {value} | {origin} | {cell(assumption.reason)} |")
     return "\n".join(lines)
+
+
+def chips() -> str:
+    """The chips of the package, as `--list-socs` shows them."""
+    from graph_engine.target_ascend.soc.soc import chip_table
+
+    head, *rows = chip_table()
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
 def ge_families() -> str:
@@ -262,7 +263,7 @@ def onnx_domains() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"assumed-values": assumed_values, "ge-families": ge_families, "onnx-domains": onnx_domains}
+TABLES = {"assumed-values": assumed_values, "chips": chips, "ge-families": ge_families, "onnx-domains": onnx_domains}
 TABLE = re.compile(r"<!-- table: (?P<name>\S+) -->\n.*?<!-- end -->", re.S)
 
 

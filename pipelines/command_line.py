@@ -114,6 +114,35 @@ def add_fusion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fusion-result", metavar="FILE", help=RESULT_HELP)
 
 
+class ListSocsAction(argparse.Action):
+    """Prints the chips that come with the package, and ends."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: object = None):
+        from graph_engine.target_ascend.soc.soc import describe_socs
+
+        print(describe_socs())
+        raise SystemExit(0)
+
+
+def add_soc_options(parser: argparse.ArgumentParser) -> None:
+    """`--soc-version`, `--soc-file` and `--list-socs`, for every tool that compiles."""
+    add = parser.add_argument
+    add("--soc-version", metavar="NAME", help="chip to compile for (default Ascend310P3)")
+    add("--soc-file", metavar="FILE", help="compile for the chip of this .yaml file, in place of --soc-version")
+    add("--list-socs", action=ListSocsAction, nargs=0, help="list the chips and end")
+
+
+def chosen_soc(found: argparse.Namespace) -> str | None:
+    """The chip that the flags of `add_soc_options` name, None for the default. Raises GraphEngineError."""
+    if found.soc_file is None:
+        return found.soc_version
+    if found.soc_version is not None:
+        raise GraphEngineError("--soc-file describes the chip: --soc-version does not go with it")
+    if not found.soc_file.endswith((".yaml", ".yml")):
+        raise GraphEngineError(f"--soc-file {found.soc_file}: a chip file ends in .yaml; --soc-version takes names")
+    return found.soc_file
+
+
 _PRECISION = {
     "precision_mode": ("MODE", "force_fp16 (default), must_keep_origin_dtype, allow_mix_precision, allow_fp32_to_fp16"),
     "modify_mixlist": ("FILE", "JSON with changes to the lists of allow_mix_precision"),

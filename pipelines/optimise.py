@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.pipelines import debug_options, registry
-from graph_engine.pipelines.command_line import precision_options
+from graph_engine.pipelines.command_line import chosen_soc, precision_options
 from graph_engine.pipelines.compile import check_default_options, default_steps, mark_phase, open_stores_of
 from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.default import Phase
@@ -106,7 +106,8 @@ def chosen_passes(options: argparse.Namespace) -> list[PassSpec]:
         specs = recorded_pipeline(read_text(options.input)[1], options.input)
     if options.compile_to and not any(spec.name == DEFAULT_PIPELINE for spec in specs):
         specs = [*specs, PassSpec(DEFAULT_PIPELINE, {}, "--compile-to")]
-    specs = with_options(specs, precision_options(options))
+    soc = chosen_soc(options)
+    specs = with_options(specs, precision_options(options) | ({"soc": soc} if soc else {}))
     for spec in specs:
         if spec.name == DEFAULT_PIPELINE:
             check_default_options(spec.options)
@@ -118,7 +119,7 @@ def chosen_passes(options: argparse.Namespace) -> list[PassSpec]:
 def with_options(specs: Sequence[PassSpec], options: Mapping[str, str]) -> list[PassSpec]:
     """Hand options that were given as flags to the default pipeline. Raises GraphEngineError if none is among `specs`."""
     if options and not any(spec.name == DEFAULT_PIPELINE for spec in specs):
-        flag = next(iter(options)).replace("_", "-")
+        flag = next(iter(options)).replace("_", "-").replace("soc", "soc-version")
         raise GraphEngineError(f"--{flag} is for the default pipeline: add --default-pipeline or --compile-to")
     return [
         dataclasses.replace(spec, options={**options, **spec.options}) if spec.name == DEFAULT_PIPELINE else spec

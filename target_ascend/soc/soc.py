@@ -1,8 +1,8 @@
-"""Chip descriptions: one YAML file a SoC, read into a tree of dataclasses.
+"""Chip descriptions: one YAML file a family, one a SoC, read into a tree of dataclasses.
 
-The dataclasses are the schema. Every leaf of the file is `{value, source}`, `{value, assumed_from, source}` or
-`{value, assumed}`; a wrong file is refused with its line. Behaviour follows from these values alone: nothing
-tests a SoC's name.
+The dataclasses are the schema; `within` and `one_of` give what a value may be. Every leaf of a file is
+`{value, source}`, `{value, assumed_from, source}` or `{value, assumed}`; a wrong file is refused with its lines.
+What a chip does follows from these values and from four named behaviours: nothing tests a SoC's name.
 
 Units: bytes, MHz, microseconds, cycles; rates are bytes per cycle per core unless a name says otherwise.
 Element types have their MLIR names (`f16`, `i8`, `ui8`).
@@ -13,88 +13,108 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated, Any
 
 from graph_engine.errors import GraphEngineError
+
+BEHAVIOURS = ("coupled", "split", "fixpipe", "direct")
+"""How Cube and Vector meet, the one thing that kernels are built by.
+
+coupled: one core has both; split: a core each, which meet in L2; fixpipe: L0C leaves through a pipe of its own, else
+through the Vector; direct: split, with a way from L0C to the UB of a Vector core.
+"""
+
+PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
+
+
+def within(low: float, high: float) -> dict[str, Any]:
+    """What a field says whose number, or each of its numbers, lies in low..high."""
+    return {"range": (low, high)}
+
+
+def one_of(*choices: str) -> dict[str, Any]:
+    """What a field says whose text, or each of its texts, is one of `choices`."""
+    return {"choices": choices}
 
 
 @dataclass(frozen=True, slots=True)
 class Cores:
     """Number of AI Cores (or Cube cores), Vector cores, AI CPUs."""
 
-    aic: int
-    aiv: int
-    aicpu: int
+    aic: Annotated[int, within(1, 1024)]
+    aiv: Annotated[int, within(0, 1024)]
+    aicpu: Annotated[int, within(1, 256)]
 
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
     """Clocks in MHz. `cube` is the clock of an AI Core."""
 
-    cube: float
-    vec: float
+    cube: Annotated[float, within(1, 10_000)]
+    vec: Annotated[float, within(1, 10_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class Cube:
     """`tile[dtype]` = (m, k, n) elements a cycle; an mmad costs `fixed_cycles` + its tiles."""
 
-    tile: dict[str, tuple[int, int, int]]
-    fixed_cycles: int
+    tile: Annotated[dict[str, tuple[int, int, int]], within(1, 4096)]
+    fixed_cycles: Annotated[int, within(0, 10_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
     """`ops[intrinsic]` = (cycles per repeat of `repeat_bytes`, fixed cycles); see `Soc.vector_cost`."""
 
-    bytes_per_cycle: int
-    repeat_bytes: int
-    unaligned_extra_cycles: int
-    barrier_cycles: int
-    ops: dict[str, tuple[int, int]]
+    bytes_per_cycle: Annotated[int, within(1, 65_536)]
+    repeat_bytes: Annotated[int, within(32, 65_536)]
+    unaligned_extra_cycles: Annotated[int, within(0, 10_000)]
+    barrier_cycles: Annotated[int, within(0, 10_000)]
+    ops: Annotated[dict[str, tuple[int, int]], within(0, 10_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class MovePath:
     """One way from memory to memory: the pipe that drives it, its rate, the latency before the first byte."""
 
-    pipe: str
-    bytes_per_cycle: int
-    latency_cycles: int
+    pipe: Annotated[str, one_of(*PIPES)]
+    bytes_per_cycle: Annotated[int, within(1, 65_536)]
+    latency_cycles: Annotated[int, within(0, 1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class Load3d:
     """img2col from L1 to L0A."""
 
-    latency_cycles: int
-    bytes_per_cycle: int
+    latency_cycles: Annotated[int, within(0, 1_000_000)]
+    bytes_per_cycle: Annotated[int, within(1, 65_536)]
 
 
 @dataclass(frozen=True, slots=True)
 class L2:
     """The cache before device memory; its capacity is `Soc.buffers["l2"]`. The rate is the whole chip's."""
 
-    line_bytes: int
-    total_bytes_per_cycle: int
+    line_bytes: Annotated[int, within(1, 1 << 20)]
+    total_bytes_per_cycle: Annotated[int, within(1, 1 << 24)]
 
 
 @dataclass(frozen=True, slots=True)
 class Ddr:
     """Device memory; `unaligned_factor` scales the rate of accesses at multiples of 32 but not of 512 bytes."""
 
-    size_bytes: int
-    total_bytes_per_s: float
-    unaligned_factor: float
-    min_good_transfer_bytes: int
+    size_bytes: Annotated[int, within(1 << 20, 1 << 48)]
+    total_bytes_per_s: Annotated[float, within(1e6, 1e15)]
+    unaligned_factor: Annotated[float, within(0.01, 1.0)]
+    min_good_transfer_bytes: Annotated[int, within(1, 1 << 30)]
 
 
 @dataclass(frozen=True, slots=True)
 class Sync:
     """Flags: cycles of one, event ids per ordered pair of pipes, instructions that a pipe's queue holds."""
 
-    cycles: int
-    event_ids: int
-    queue_depth: int
+    cycles: Annotated[int, within(0, 10_000)]
+    event_ids: Annotated[int, within(1, 64)]
+    queue_depth: Annotated[int, within(1, 65_536)]
     cross_core: bool
 
 
@@ -119,14 +139,14 @@ class Overheads:
 class Aicpu:
     """Speed of a task on the AI CPU: elements read and written per microsecond."""
 
-    elements_per_us: float
+    elements_per_us: Annotated[float, within(0.001, 1e9)]
 
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
     """`overflow_mode`: "saturating" (the largest finite value) or "inf_nan"."""
 
-    overflow_mode: str
+    overflow_mode: Annotated[str, one_of("saturating", "inf_nan")]
     bf16: bool
 
 
@@ -138,16 +158,18 @@ class Limits:
     stream_depth_tasks: int
     events: int
     notifies: int
-    max_block_dim: int
+    max_block_dim: Annotated[int, within(1, 65_535)]
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A value of the file that is not published for this chip: where, and taken from which family or why."""
+    """A value that is not published for this chip: `file:line`, the family and source it is taken from, or why."""
 
     key: str
-    line: int
+    place: str
+    value: Any
     assumed_from: str | None
+    source: str
     reason: str
 
 
@@ -190,11 +212,12 @@ class Soc:
     npu_arch: int
     cores: Cores
     freq_mhz: Frequencies
-    pipes: tuple[str, ...]
-    buffers: dict[str, int]
-    alignment: dict[str, int]
-    c0: dict[str, int]
-    n0: int
+    behaviours: Annotated[tuple[str, ...], one_of(*BEHAVIOURS)]
+    pipes: Annotated[tuple[str, ...], one_of(*PIPES)]
+    buffers: Annotated[dict[str, int], within(0, 1 << 40)]
+    alignment: Annotated[dict[str, int], within(1, 1 << 20)]
+    c0: Annotated[dict[str, int], within(1, 1024)]
+    n0: Annotated[int, within(1, 1024)]
     cube: Cube
     vector: Vector
     paths: dict[str, MovePath]
@@ -209,6 +232,15 @@ class Soc:
     limits: Limits
     instructions: dict[str, tuple[str, ...]]
     validity: Validity
+
+    def has(self, behaviour: str) -> bool:
+        """Whether the chip has one of `BEHAVIOURS`."""
+        return behaviour in self.behaviours
+
+    @property
+    def vector_cores(self) -> int:
+        """Cores that a kernel of the Vector alone is dealt to."""
+        return self.cores.aiv if self.has("split") else self.cores.aic
 
     def path(self, source: str, target: str, level: str = "ddr") -> MovePath:
         """The way from space `source` to `target`; `level` ("ddr" or "l2") counts where device memory is an end.
@@ -244,19 +276,44 @@ def available_socs() -> tuple[str, ...]:
 
 
 def load_soc(name_or_path: str) -> Soc:
-    """The chip of that name, or the one described by a `.yaml` file.
+    """The chip of that name, or the one described by a `.yaml` file; "Ascend950PR" is its only variant in the package.
 
     Raises GraphEngineError: unknown name (with the nearest one), unreadable file, or a file that breaks the
-    schema (`file:line: key: what is wrong`).
+    schema (`file:line: key: what is wrong`, a line for each problem).
     """
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
-        path = Path(__file__).parent / f"{name_or_path}.yaml"
-        if name_or_path not in available_socs():
+        known = available_socs()
+        variants = [soc for soc in known if soc.startswith(f"{name_or_path}_")]
+        name = variants[0] if len(variants) == 1 and name_or_path not in known else name_or_path
+        if name not in known:
             raise GraphEngineError(_unknown(name_or_path))
+        path = Path(__file__).parent / f"{name}.yaml"
     if not path.is_file():
         raise GraphEngineError(f"{name_or_path}: no such chip description")
     return _load(path.resolve(), path.stat().st_mtime_ns)
+
+
+def chip_table() -> list[tuple[str, ...]]:
+    """Rows of text, the first one the head: a chip's name, family, behaviours, cores, clock and memory."""
+    rows: list[tuple[str, ...]] = [
+        ("chip", "family", "Cube and Vector", "AIC", "AIV", "MHz", "L1 KiB", "UB KiB", "L2 MiB", "GB/s", "assumed")
+    ]
+    for name in available_socs():
+        soc = load_soc(name)
+        memory = [str(soc.buffers[space] // unit) for space, unit in (("l1", 1024), ("ub", 1024), ("l2", 2**20))]
+        share = f"{len(soc.validity.assumptions)} of {soc.validity.values}"
+        rate, clock = f"{soc.ddr.total_bytes_per_s / 1e9:.0f}", f"{soc.freq_mhz.cube:g}"
+        cores = str(soc.cores.aic), str(soc.cores.aiv)
+        rows.append((name, soc.family, " ".join(soc.behaviours), *cores, clock, *memory, rate, share))
+    return rows
+
+
+def describe_socs() -> str:
+    """`chip_table` in columns."""
+    rows = chip_table()
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _unknown(name: str) -> str:

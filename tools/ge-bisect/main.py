@@ -9,6 +9,7 @@ from graph_engine.pipelines.command_line import (
     OneLineParser,
     add_pass_options,
     add_precision_options,
+    add_soc_options,
     collect_pass_flags,
     default_values,
     one_line_main,
@@ -30,6 +31,7 @@ def make_parser() -> OneLineParser:
     add("input", metavar="MODEL", help=".onnx, or .mlir at any phase of the graph")
     add("-o", dest="reproducer", metavar="FILE", default="bisect.mlir", help="the reproducer (default bisect.mlir)")
     add_pass_options(parser)
+    add_soc_options(parser)
     add_precision_options(parser)
     add("--check", metavar="numerics|reference", default="numerics", help="hold each pass to what it declares, or all")
     add("--tolerance", metavar="SHARE", default="0.01", help="of the range, for --check reference (default 0.01)")

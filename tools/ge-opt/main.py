@@ -10,6 +10,7 @@ from graph_engine.pipelines.command_line import (
     add_pass_options,
     add_precision_options,
     add_remark_options,
+    add_soc_options,
     collect_pass_flags,
     default_values,
     one_line_main,
@@ -42,6 +43,7 @@ def make_parser() -> OneLineParser:
     add("--print-op-generic", action="store_true", help="print in MLIR's generic form")
     add("--no-locations", action="store_true", help="print without source locations")
     add("--timing", action="store_true", help="time and rewrites of each pass to standard error")
+    add_soc_options(parser)
     add_remark_options(parser)
     add_fusion_options(parser)
     add_precision_options(parser)

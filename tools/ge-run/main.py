@@ -14,6 +14,7 @@ from graph_engine.pipelines.command_line import (
     add_fusion_options,
     add_precision_options,
     add_remark_options,
+    add_soc_options,
     default_values,
     one_line_main,
     precision_options,
@@ -44,9 +45,9 @@ def make_parser() -> OneLineParser:
     add("--profile-json", metavar="FILE", help="write the profile as JSON")
     add("--profile-csv", metavar="FILE", help="write an op_summary with msprof's columns")
     add("--trace", metavar="FILE", help="write a trace that Perfetto opens")
-    add("--soc-version", metavar="NAME", help="chip to compile .onnx and .mlir for (default Ascend310P3)")
     add("--input-shape", metavar="SHAPES", help="name:dims;name:dims, for the open dimensions of an .onnx")
     add("--bind-input", metavar="NAME=VALUE", action="append", default=[], help=BIND_INPUT_HELP)
+    add_soc_options(parser)
     add_precision_options(parser)
     add_fusion_options(parser)
     add_remark_options(parser)

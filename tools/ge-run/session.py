@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.pipelines.command_line import precision_options
+from graph_engine.pipelines.command_line import chosen_soc, precision_options
 from graph_engine.pipelines.debug_options import given_flags, run_options
 from graph_engine.target_ascend.om.atomic_write import write_atomically
 from graph_engine.target_ascend.om.container import is_om, load
@@ -31,7 +31,7 @@ def run_session(options: Namespace) -> int:
     else:
         pipeline = precision_options(options)
         program = load_program(
-            options.model, options.soc_version, options.input_shape, options.bind_input, pipeline, options
+            options.model, chosen_soc(options), options.input_shape, options.bind_input, pipeline, options
         )
         point = find_entry(program)
         inputs = (
