@@ -25,7 +25,7 @@ from xdsl.ir import Block, Operation
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
 from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
-from graph_engine.lowering.buffer_lives import Credit, Edge, Life, Paths, credits_of, forward_edges, life_of
+from graph_engine.lowering.buffer_lives import Credit, Edge, Life, Paths, Text, credits_of, forward_edges, life_of
 from graph_engine.lowering.kernels.loops import allocs_by_slot, version_index
 from graph_engine.target_ascend.isa.model import Pipe
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
@@ -86,27 +86,14 @@ def _versions(life: Life) -> tuple[int, Expr]:
 
 def insert_sync(region: BlocksOp, event_ids: int) -> None:
     """Inserts the flags of one region."""
-    statements: dict[Block, list[Operation]] = {}
-    orders: dict[Block, dict[Operation, int]] = {}
-    slots: dict[str, list[Life]] = {}
-    bodies: dict[Block, list[Life]] = {}
-    for slot, allocs in allocs_by_slot(region).items():
-        for alloc in allocs:
-            body = alloc.parent_block()
-            assert body is not None
-            if body not in orders:
-                statements[body] = list(body.ops)
-                orders[body] = {op: i for i, op in enumerate(statements[body])}
-            life = life_of(alloc, orders[body])
-            if life.touched:
-                slots.setdefault(slot, []).append(life)
-                bodies.setdefault(body, []).append(life)
-    edges = {body: forward_edges(lives) for body, lives in bodies.items()}
-    writer = _Writer(statements, _Events(event_ids))
-    for credit in credits_of(slots, {body: Paths.of(found) for body, found in edges.items()}):
+    text = Text(region)
+    slots = {slot: [life_of(alloc, text) for alloc in allocs] for slot, allocs in allocs_by_slot(region).items()}
+    slots = {slot: [life for life in lives if life.touched] for slot, lives in slots.items()}
+    edges = forward_edges((life for lives in slots.values() for life in lives), text)
+    writer = _Writer(text, _Events(event_ids))
+    for credit in credits_of(slots, Paths.of(text, edges)):
         writer.credit(credit)
-    for body, found in edges.items():
-        writer.forward(body, found)
+    writer.forward(edges)
     writer.apply(region.body.block)
 
 
@@ -114,20 +101,21 @@ def insert_sync(region: BlocksOp, event_ids: int) -> None:
 class _Writer:
     """Collects what goes before and after each statement, at the start and at the end."""
 
-    statements: dict[Block, list[Operation]]
+    text: Text
     events: _Events
     plan: _Plan = field(default_factory=_Plan)
     start: list[Operation] = field(default_factory=list[Operation])
     end: list[Operation] = field(default_factory=list[Operation])
 
-    def forward(self, body: Block, edges: dict[Edge, list[Life]]) -> None:
-        """The flags inside the lives of a body."""
-        ordinals: dict[tuple[Pipe, Pipe, str], int] = {}
-        statements = self.statements[body]
+    def forward(self, edges: dict[Edge, list[Life]]) -> None:
+        """The flags inside lives."""
+        ordinals: dict[tuple[Block, Pipe, Pipe, str], int] = {}
+        statements = self.text.ops
         for (i, p, j, q), holders in sorted(edges.items(), key=lambda item: item[0][2]):
             holder = min(holders, key=lambda life: life.alloc.slot.data)
             slot = holder.alloc.slot.data
-            ordinal = ordinals[p, q, slot] = ordinals.get((p, q, slot), -1) + 1
+            key = holder.body, p, q, slot
+            ordinal = ordinals[key] = ordinals.get(key, -1) + 1
             count, index = _versions(holder)
             event = self.events.get(p, q, f"{slot}>", ordinal, count)
             if event is None:
@@ -143,8 +131,8 @@ class _Writer:
         if event is not None:
             self.start += [SetFlagOp(pipe, first_pipe, event + v) for v in range(count)]
             self.end += [WaitFlagOp(pipe, first_pipe, event + v) for v in range(count)]
+        statements = self.text.ops
         for life in credit.lives:
-            statements = self.statements[life.body]
             if event is None:
                 self.plan.put_before(statements[life.first], BarrierOp(Pipe.ALL))
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -83,17 +84,18 @@ class Body:
 Statement: TypeAlias = "Operator | Repeat"
 
 
-@st.composite
-def bodies(draw: Any, depth: int = 0) -> Body:
+TRIPS = ((2, 0), (3, 0), (2, 1), (3, 1), (0, 2), (1, 1))
+
+
+def random_body(random: Random, depth: int = 0) -> Body:
     """A body, at most three loops deep."""
-    spaces = draw(st.lists(st.sampled_from(ON_CHIP), min_size=1, max_size=4))
-    operator = st.builds(Operator, st.tuples(st.integers(0, 11), *[st.integers(0, 3)] * 3))
+    spaces = [random.choice(ON_CHIP) for _ in range(random.randint(1, 4))]
     statements: list[Statement] = []
-    for _ in range(draw(st.integers(1, 3 - depth // 2))):
-        statements += draw(st.lists(operator, min_size=1, max_size=4))
-        if depth < 3 and draw(st.booleans()):
-            trip, tail = draw(st.sampled_from([(2, 0), (3, 0), (2, 1), (3, 1), (0, 2), (1, 1)]))
-            statements.append(Repeat(trip, tail, draw(bodies(depth + 1))))
+    for _ in range(random.randint(1, 3 - depth // 2)):
+        for _ in range(random.randint(1, 4)):
+            statements.append(Operator((random.randint(0, 11), *(random.randint(0, 3) for _ in range(3)))))
+        if depth < 3 and random.randint(0, 1):
+            statements.append(Repeat(*random.choice(TRIPS), random_body(random, depth + 1)))
     return Body(spaces, statements)
 
 
@@ -236,6 +238,11 @@ class RandomKernel:
         return kb.kernel
 
 
+def random_kernel(random: Random) -> RandomKernel:
+    """A kernel of one or two blocks."""
+    return RandomKernel(random_body(random), random.randint(1, 2))
+
+
 def kernels() -> st.SearchStrategy[RandomKernel]:
-    """Kernels of one or two blocks."""
-    return st.builds(RandomKernel, bodies(), st.integers(1, 2))
+    """Kernels that hypothesis chooses, and makes small."""
+    return st.builds(random_kernel, st.randoms(use_true_random=False))

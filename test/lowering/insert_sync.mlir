@@ -105,3 +105,52 @@ ascend.kernel @accumulator() blocks(1) {
     }
   }
 }
+
+// -----
+
+// The flag of the load inside the loop also covers the load before it, which is earlier in the same pipe.
+// CHECK-LABEL: @a_flag_in_the_loop_covers_the_load_before_it(
+ascend.kernel @a_flag_in_the_loop_covers_the_load_before_it(%x: memref<4096xf16, #ascend.gm> r) blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<128xf16, #ascend.ub>
+    %c = ascend.alloc "c" : memref<128xf16, #ascend.ub>
+    %x0 = ascend.view %x[0] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    // CHECK: ascend.mte.copy %x0 to %a
+    ascend.mte.copy %x0 to %a : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    // CHECK-NEXT: ascend.loop
+    ascend.loop %i = 0 to 2 {
+      %b = ascend.alloc "b" : memref<128xf16, #ascend.ub>
+      // CHECK: ascend.mte.copy %x0 to %b
+      ascend.mte.copy %x0 to %b : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+      // CHECK-NEXT: ascend.sync.set_flag [MTE2 -> V] 0
+      // CHECK-NEXT: ascend.sync.wait_flag [MTE2 -> V] 0
+      // CHECK-NEXT: ascend.vec.add
+      ascend.vec.add %a, %b to %c : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+    }
+  }
+}
+
+// -----
+
+// It does not cover it where the loop uses the first load before it waits.
+// CHECK-LABEL: @a_flag_in_the_loop_comes_too_late(
+ascend.kernel @a_flag_in_the_loop_comes_too_late(%x: memref<4096xf16, #ascend.gm> r) blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<128xf16, #ascend.ub>
+    %c = ascend.alloc "c" : memref<128xf16, #ascend.ub>
+    %x0 = ascend.view %x[0] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    // CHECK: ascend.mte.copy %x0 to %a
+    ascend.mte.copy %x0 to %a : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    // CHECK-NEXT: ascend.sync.set_flag [MTE2 -> V] 0
+    // CHECK-NEXT: ascend.sync.wait_flag [MTE2 -> V] 0
+    // CHECK-NEXT: ascend.loop
+    ascend.loop %i = 0 to 2 {
+      %b = ascend.alloc "b" : memref<128xf16, #ascend.ub>
+      ascend.mte.copy %x0 to %b : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+      // CHECK: ascend.vec.relu %a to %c
+      ascend.vec.relu %a to %c : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      // CHECK-NEXT: ascend.sync.wait_flag [MTE2 -> V] 1
+      ascend.vec.add %a, %b to %c : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+    }
+  }
+}

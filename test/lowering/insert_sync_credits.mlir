@@ -258,3 +258,32 @@ ascend.kernel @events_run_out(%x: memref<4096xf16, #ascend.gm> r, %y: memref<409
     }
   }
 }
+
+// -----
+
+// The pipe that starts a life waits for the store within it, so the next life needs no credit of the store.
+// CHECK-LABEL: @held_within_the_life(
+ascend.kernel @held_within_the_life(%x: memref<4096xf16, #ascend.gm> r, %y: memref<4096xf16, #ascend.gm> w) blocks(1) {
+  // CHECK: ascend.blocks
+  ascend.blocks %blk = 0 to 1 {
+    %x0 = ascend.view %x[0] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    %y0 = ascend.view %y[0] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    // CHECK-NOT: ascend.sync
+    // CHECK: ascend.loop
+    ascend.loop %i = 0 to 3 {
+      %a = ascend.alloc "a" : memref<128xf16, #ascend.ub>
+      // CHECK-NOT: ascend.sync
+      // CHECK: ascend.mte.copy %x0 to %a
+      ascend.mte.copy %x0 to %a : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+      // CHECK-NEXT: ascend.sync.set_flag [MTE2 -> MTE3] 0
+      // CHECK-NEXT: ascend.sync.wait_flag [MTE2 -> MTE3] 0
+      // CHECK-NEXT: ascend.mte.copy %a to %y0
+      ascend.mte.copy %a to %y0 : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.gm>
+      // CHECK-NEXT: ascend.sync.set_flag [MTE3 -> MTE2] 0
+      // CHECK-NEXT: ascend.sync.wait_flag [MTE3 -> MTE2] 0
+      // CHECK-NEXT: ascend.mte.copy %x0 to %a
+      ascend.mte.copy %x0 to %a : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    }
+    // CHECK-NOT: ascend.sync
+  }
+}

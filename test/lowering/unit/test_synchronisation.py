@@ -6,12 +6,13 @@ Two judges that share no code: the chip's checker, and the explicit happens-befo
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 from harness.happens_before import order
 from harness.kernels import SOC, compile_kernel
-from harness.random_kernels import GM_ELEMENTS, RandomKernel, kernels
-from hypothesis import Phase, given, settings
+from harness.random_kernels import GM_ELEMENTS, RandomKernel, kernels, random_kernel
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.target_ascend.chip.checker import Checker
@@ -89,17 +90,15 @@ def test_every_order_of_the_pipes_equals_program_order(drawn: RandomKernel, even
 
 def test_missing_flags_show() -> None:
     counts = dict.fromkeys(("single", "orders", "needed", "seen"), 0)
-
-    @settings(max_examples=25, deadline=None, derandomize=True, phases=[Phase.generate])
-    @given(kernels(), st.integers(0, 1 << 16))
-    def remove(drawn: RandomKernel, pick: int) -> None:
-        kernel = compile_kernel(drawn.write())
+    for seed in range(25):
+        random = Random(seed)
+        kernel = compile_kernel(random_kernel(random).write())
         flags = flags_of(kernel.body)
         if not flags:
-            return
+            continue
         # One side alone: the other one waits for ever, or stays up.
         counts["single"] += 1
-        assert "unmatched-flag" in kinds_of_findings(without(kernel, [flags[pick % len(flags)]]))
+        assert "unmatched-flag" in kinds_of_findings(without(kernel, [random.choice(flags)]))
         # Both sides: a race, unless other flags order the same instructions. The checker sees what the graph sees.
         for group in orders_of(kernel):
             mutant = without(kernel, group)
@@ -109,9 +108,7 @@ def test_missing_flags_show() -> None:
             if found.races:
                 counts["needed"] += 1
                 counts["seen"] += "pipe-race" in kinds_of_findings(mutant)
-
-    remove()
     print(counts)
     assert counts["single"] > 15
-    assert counts["needed"] > 0.8 * counts["orders"] > 100
+    assert counts["needed"] > 0.9 * counts["orders"] > 100
     assert counts["seen"] == counts["needed"]
