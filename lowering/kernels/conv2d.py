@@ -1,6 +1,6 @@
 """Convolution on the Cube: img2col from L1, tiles in L0, Vector epilogue.
 
-    for each band of output rows:            input rows GM -> L1
+    for each band of output rows:            input rows GM -> L1 (of one row, so much as fits)
       for each tile of output channels:      weights GM -> L1 (once and for all where they fit)
         for each tile of output positions:
           for each tile of K:                load3d L1 -> L0A, load2d L1 -> L0B, mmad into L0C
@@ -48,37 +48,51 @@ class ConvShape:
         """Column blocks of K of one block of groups."""
         return self.c1 * self.kernel[0] * self.kernel[1]
 
-    def band(self, batch: int, row: int, rows: int) -> Band:
-        """The input rows that the output rows row..row+rows of one image need."""
-        top = row * self.strides[0] - self.pads[0]
-        bottom = (row + rows - 1) * self.strides[0] - self.pads[0] + (self.kernel[0] - 1) * self.dilations[0] + 1
-        first, last = max(0, top), max(1, min(self.h, bottom))
+    def reach(self, axis: int, count: int) -> int:
+        """At most so many input rows or columns do `count` outputs next to each other need."""
+        whole = (count - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
+        return min((self.h, self.w)[axis], whole)
+
+    def needed(self, axis: int, start: int, count: int) -> tuple[int, int, int]:
+        """First input row or column, how many, and the padding before them, that outputs start..start+count need."""
+        begin = start * self.strides[axis] - self.pads[axis]
+        end = begin + (count - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
+        first, last = max(0, begin), max(1, min((self.h, self.w)[axis], end))
         first = min(first, last - 1)
+        return first, last - first, first - begin
+
+    def band(self, batch: int, rows: tuple[int, int], columns: tuple[int, int]) -> Band:
+        """The part of the input that the outputs in `rows` and `columns` (start, count) of one image need."""
+        top, in_rows, pad_top = self.needed(0, *rows)
+        left, in_columns, pad_left = self.needed(1, *columns)
         image = self.groups * self.c1 * self.h * self.w * 16
         out_image = self.groups * self.n1 * self.ho * self.wo * 16
         return Band(
-            rows,
-            last - first,
-            first - top,
-            batch * image + first * self.w * 16,
-            batch * out_image + row * self.wo * 16,
+            (rows[1], columns[1]),
+            (in_rows, in_columns),
+            (pad_top, pad_left),
+            batch * image + (top * self.w + left) * 16,
+            batch * out_image + (rows[0] * self.wo + columns[0]) * 16,
         )
 
 
 @dataclass(frozen=True)
 class Band:
-    """A run of output rows: its input rows, its padding on top, and where both start (elements)."""
+    """Output rows and columns, the input's, padding on top and on the left, and where both start (elements).
 
-    rows: int
-    in_rows: int
-    pad_top: int
+    Several rows are whole ones, so that their positions follow one another.
+    """
+
+    size: tuple[int, int]
+    read: tuple[int, int]
+    pads: tuple[int, int]
     x_offset: int
     y_offset: int
 
     @property
-    def signature(self) -> tuple[int, int, int]:
+    def signature(self) -> tuple[tuple[int, int], ...]:
         """Bands of one signature run the same code."""
-        return self.rows, self.in_rows, self.pad_top
+        return self.size, self.read, self.pads
 
 
 @dataclass(frozen=True)
@@ -91,10 +105,13 @@ class Run:
     y_step: int
 
 
-def split_bands(shape: ConvShape, rows: int, cores: int) -> list[list[Run]]:
-    """Bands of `rows` output rows, dealt to `cores` in contiguous shares, each as runs."""
+def split_bands(shape: ConvShape, rows: int, columns: int, cores: int) -> list[list[Run]]:
+    """Bands of `rows` x `columns` outputs, dealt to `cores` in contiguous shares, each as runs."""
     bands = [
-        shape.band(n, row, min(rows, shape.ho - row)) for n in range(shape.batch) for row in range(0, shape.ho, rows)
+        shape.band(n, (row, min(rows, shape.ho - row)), (column, min(columns, shape.wo - column)))
+        for n in range(shape.batch)
+        for row in range(0, shape.ho, rows)
+        for column in range(0, shape.wo, columns)
     ]
     share = -(-len(bands) // cores)
     return [_runs(bands[i : i + share]) for i in range(0, len(bands), share)]
@@ -156,7 +173,7 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue, soc: Soc) -> K
     bias = [Arg("bias", (shape.groups * shape.n1 * 16,), DType.F32, "r")] if shape.bias else []
     plane = (shape.batch, shape.groups * shape.n1, shape.ho, shape.wo, 16)
     y = Arg("y", plane, epilogue.out_dtype, "w")
-    shares = split_bands(shape, tiling.rows, tiling.m_cores)
+    shares = split_bands(shape, tiling.rows, tiling.columns, tiling.m_cores)
     kb = KernelBuilder(name, [x, w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
     writer = _ConvWriter(kb, shape, tiling, epilogue)
     for first, cores, x_step, y_step in _core_groups(shares) if tiling.n_cores == 1 else ():
@@ -203,9 +220,8 @@ class _ConvWriter:
             with kb.loop(run.count, "band") as band:
                 x_at = x_base + band * run.x_step + run.first.x_offset
                 y_at = y_base + band * run.y_step + run.first.y_offset
-                x_l1 = kb.alloc("x_l1", Space.L1, (shape.c1, run.first.in_rows, shape.w, 16), DType.F16)
-                plane = shape.h * shape.w * 16
-                sizes = (shape.c1, run.first.in_rows, shape.w, 16)
+                plane, sizes = shape.h * shape.w * 16, (shape.c1, *run.first.read, 16)
+                x_l1 = kb.alloc("x_l1", Space.L1, sizes, DType.F16)
                 kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, (plane, shape.w * 16, 16, 1)))
                 for n_at, nt in kb.tiles(n, tiling.nt, "n"):
                     weights = resident or self._weights(w_base + n_at * 256, nt)
@@ -234,10 +250,8 @@ class _ConvWriter:
     ) -> None:
         """All output positions of a band for one tile of channels."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
-        total = band.rows * shape.wo
-        geometry = (
-            band.in_rows, shape.w, *shape.kernel, *shape.strides, *shape.dilations, band.pad_top, shape.pads[1], shape.wo,
-        )  # fmt: skip
+        total = band.size[0] * band.size[1]
+        geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
         for m_at, m in kb.tiles(total, tiling.mt * 16, "m"):
             mt = -(-m // 16)
             l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)

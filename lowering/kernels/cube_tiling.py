@@ -27,12 +27,13 @@ NEARLY_EQUAL = 1.15
 
 @dataclass(frozen=True)
 class ConvTiling:
-    """`rows` output rows a band; `m_cores` x `n_cores` cores; `n_share` units of N a core (the last may have
+    """`rows` output rows a band, or `columns` of one row; `m_cores` x `n_cores` cores; `n_share` units of N a core (the last may have
     fewer); tiles of `mt` position blocks, `nt` channel blocks, `kt` K blocks; epilogue chunks of `nc` channel
     blocks; `resident`: all weights of the core stay in L1. `cycles` is the bound of one core, `steps` counts its
     matrix steps and epilogue chunks."""
 
     rows: int
+    columns: int
     m_cores: int
     n_cores: int
     n_units: int
@@ -92,9 +93,11 @@ def cube_tile(soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: in
 def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTiling:
     """The best tiling found. Raises `NoKernel` where not even the smallest fits."""
     # Only where nothing fits L1 twice, a core waits for each of its loads.
-    found = _tilings(shape, epilogue, soc, 2) or _tilings(shape, epilogue, soc, 1)
-    if not found:
-        raise NoKernel("one row of the input and one tile of the weights do not fit L1")
+    for versions in (2, 1):
+        if found := _tilings(shape, epilogue, soc, versions):
+            break
+    else:
+        raise NoKernel("the input of 16 outputs of one row and one tile of the weights do not fit L1")
     # Among nearly equal ones the tiling with the fewest steps: larger tiles reuse L0 more and issue less.
     close = min(tiling.cycles for tiling in found) * NEARLY_EQUAL
     return min((t for t in found if t.cycles <= close), key=lambda t: (t.steps, t.cycles))
@@ -108,41 +111,50 @@ def _tilings(shape: ConvShape, epilogue: Epilogue, soc: Soc, versions: int) -> l
         if -(-units // n_share) != n_cores:
             continue
         wanted = max(1, soc.cores.aic // n_cores)
-        for rows in _row_choices(shape, wanted):
+        for rows, columns in _band_choices(shape, wanted, versions, soc):
             n = shape.n1 if shape.groups > 1 else n_share
             for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1)}, reverse=True):
                 for resident in (True, False):
                     tiling = _candidate(
-                        shape, epilogue, soc, rows, wanted, n_cores, units, n_share, nt, resident, versions
+                        shape, epilogue, soc, (rows, columns), wanted, n_cores, units, n_share, nt, resident, versions
                     )
                     if tiling is not None:
                         found.append(tiling)
     return found
 
 
-def _row_choices(shape: ConvShape, cores: int) -> list[int]:
-    """Band heights worth trying: an even deal over the cores, and its parts."""
+def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list[tuple[int, int]]:
+    """Heights and widths of bands worth trying: an even deal over the cores, and its parts.
+
+    A row is cut where it is the only one, or where what it needs does not fit L1.
+    """
     per_core = -(-shape.ho * shape.batch // cores)
     start = min(shape.ho, per_core)
-    return sorted({*halves(start), *halves(shape.ho)}, reverse=True)
+    bands = [(rows, shape.wo) for rows in sorted({*halves(start), *halves(shape.ho)}, reverse=True)]
+    row = shape.c1 * shape.reach(0, 1) * shape.w * 32
+    if shape.ho == 1 or versions * (row + shape.k1 * FRACTAL) > soc.buffers["l1"]:
+        share = -(-shape.wo // max(1, cores // shape.batch))
+        widths = {-(-width // 16) * 16 for width in (*halves(shape.wo), *halves(share))}
+        bands += [(1, width) for width in sorted(widths, reverse=True) if width < shape.wo]
+    return bands
 
 
 def _candidate(
-    shape: ConvShape, epilogue: Epilogue, soc: Soc, rows: int, wanted: int, n_cores: int, units: int, n_share: int,
+    shape: ConvShape, epilogue: Epilogue, soc: Soc, band: tuple[int, int], wanted: int, n_cores: int, units: int, n_share: int,
     nt: int, resident: bool, versions: int,
 ) -> ConvTiling | None:  # fmt: skip
-    bands = shape.batch * -(-shape.ho // rows)
+    rows, columns = band
+    bands = shape.batch * -(-shape.ho // rows) * -(-shape.wo // columns)
     share = -(-bands // wanted)
     m_cores = -(-bands // share)
     groups = n_share if shape.groups > 1 else 1
     n = shape.n1 if shape.groups > 1 else n_share
-    in_rows = min(shape.h, (rows - 1) * shape.strides[0] + (shape.kernel[0] - 1) * shape.dilations[0] + 1)
-    x_bytes = shape.c1 * in_rows * shape.w * 32
+    x_bytes = shape.c1 * shape.reach(0, rows) * shape.reach(1, columns) * 32
     w_bytes = shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
     if x_bytes * (versions if many_bands else 1) + w_bytes * (versions if many_weights else 1) > soc.buffers["l1"]:
         return None
-    m1 = -(-rows * shape.wo // 16)
+    m1 = -(-rows * columns // 16)
     vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
     try:
         tile = cube_tile(soc, m1, n, shape.k1, epilogue.fractal_bytes(), vectors, nt)
@@ -178,5 +190,5 @@ def _candidate(
     issued = steps + loads * n_tiles * m_tiles * -(-nt // tile.nc)
     cycles = max(cube, mte1, vec, mte3, mte2 + 0.5 * mte3) + fill + (mte2 if versions == 1 else 0.0)
     return ConvTiling(
-        rows, m_cores, n_cores, units, n_share, tile.mt, tile.nt, tile.kt, tile.nc, resident, cycles, issued
+        rows, columns, m_cores, n_cores, units, n_share, tile.mt, tile.nt, tile.kt, tile.nc, resident, cycles, issued
     )

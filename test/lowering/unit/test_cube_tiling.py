@@ -40,9 +40,14 @@ def conv(
 
 
 def smallest(shape: ConvShape) -> int:
-    """Bytes of L1 that the input rows of one output row and the weights of 16 channels take, once."""
-    rows = min(shape.h, (shape.kernel[0] - 1) * shape.dilations[0] + 1)
-    return shape.c1 * rows * shape.w * 32 + shape.k1 * 512
+    """Bytes of L1 that the input of 16 outputs of one row and the weights of 16 channels take, once."""
+    reach = [
+        min(extent, (count - 1) * stride + (k - 1) * d + 1)
+        for extent, count, stride, k, d in zip(
+            (shape.h, shape.w), (1, min(16, shape.wo)), shape.strides, shape.kernel, shape.dilations, strict=True
+        )
+    ]
+    return shape.c1 * reach[0] * reach[1] * 32 + shape.k1 * 512
 
 
 def check(kernel: KernelOp, doubled: bool = True) -> None:
@@ -82,6 +87,11 @@ NETWORKS = {
     "resnext": conv(16, (56, 56), 16, (3, 3), groups=8),
     "alexnet first": conv(3, (224, 224), 96, (11, 11), (4, 4)),
     "inception 1x7": conv(192, (17, 17), 192, (1, 7)),
+    "whisper first": conv(80, (1, 3000), 384, (1, 3)),
+    "whisper second": conv(384, (1, 3000), 384, (1, 3), (1, 2)),
+    "wav2vec2 second": conv(512, (1, 3199), 512, (1, 3), (1, 2)),
+    "wav2vec2 positions": conv(48, (1, 49), 48, (1, 128), groups=16),
+    "wide image": conv(64, (4, 8192), 64, (3, 3)),
     "atrous": conv(512, (65, 65), 512, (3, 3), dilations=(4, 4)),
 }
 
