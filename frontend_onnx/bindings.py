@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from graph_engine.dialects.ge.core import DYNAMIC
+from graph_engine.dialects.ge.onnx_tensors import ConstantTensor
 from graph_engine.errors import GraphEngineError
-from graph_engine.frontend_onnx.tensors import ConstantTensor
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from graph_engine.dialects.ge.onnx_tensors import ConstantTensor, splat
 from graph_engine.frontend_onnx.extents import UnknownExtent, elements, has_unknown
 from graph_engine.frontend_onnx.folding import known_shape
 from graph_engine.frontend_onnx.node import Node, Unsupported
-from graph_engine.frontend_onnx.tensors import ConstantTensor, splat
 from graph_engine.frontend_onnx.values import Values
 
 if TYPE_CHECKING:

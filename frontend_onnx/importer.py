@@ -22,6 +22,8 @@ from xdsl.utils.exceptions import VerifyException
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.interning import string_attr, tensor_type
 from graph_engine.dialects.ge.locations import node_location
+from graph_engine.dialects.ge.onnx_file import read_model
+from graph_engine.dialects.ge.onnx_tensors import ConstantTensor, TensorReader
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx import (
     activation,
@@ -59,10 +61,8 @@ from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.extents import has_unknown
 from graph_engine.frontend_onnx.folding import FOLDS
 from graph_engine.frontend_onnx.input_shapes import check_input_shapes
-from graph_engine.frontend_onnx.model_file import read_model
 from graph_engine.frontend_onnx.node import Converter, Node, Reported, Unsupported
 from graph_engine.frontend_onnx.problems import MALFORMED, SHOWN, Problems, fault, listed, qualified
-from graph_engine.frontend_onnx.tensors import ConstantTensor, TensorReader
 from graph_engine.frontend_onnx.topology import captures, node_names, order_nodes, reads
 from graph_engine.frontend_onnx.unrolling import unroll
 from graph_engine.frontend_onnx.values import Values
@@ -232,8 +232,17 @@ class _Import:
         return self.reader.read(proto, name)
 
     def constants(self, graph: GraphProto) -> dict[str, ConstantTensor]:
-        """The initialisers of the graph or of a body."""
-        return self.reader.read_all(graph.initializer)
+        """The initialisers of the graph or of a body. Raises GraphEngineError with every unusable one."""
+        found: dict[str, ConstantTensor] = {}
+        problems: list[str] = []
+        for proto in graph.initializer:
+            try:
+                found[proto.name] = self.reader.read(proto)
+            except GraphEngineError as error:
+                problems.append(str(error))
+        if problems:
+            raise GraphEngineError(listed("initialisers cannot be used:", problems))
+        return found
 
     def convert(self, graph: GraphProto, values: Values) -> None:
         """Converts the nodes of a body. Raises Reported if some of them cannot be."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
-    from graph_engine.frontend_onnx.tensors import ConstantTensor
+    from graph_engine.dialects.ge.onnx_tensors import ConstantTensor
     from graph_engine.frontend_onnx.values import Values
 
 _T = TypeVar("_T")

@@ -18,12 +18,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of
 from graph_engine.dialects.ge.interning import numpy_dtype, tensor_type
+from graph_engine.dialects.ge.onnx_tensors import ConstantTensor
 from graph_engine.dialects.ge.weights import INLINE_ELEMENTS, WeightAttr, WeightRef, constant_attr
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.extents import Extent, Extents, has_unknown
 from graph_engine.frontend_onnx.folding import MAX_ELEMENTS
 from graph_engine.frontend_onnx.node import Results, Unsupported, shape_of
-from graph_engine.frontend_onnx.tensors import ConstantTensor
 
 if TYPE_CHECKING:
     import numpy as np

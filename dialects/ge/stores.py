@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from typing_extensions import override
 
+from graph_engine.dialects.ge.onnx_file import read_model
+from graph_engine.dialects.ge.onnx_tensors import TensorReader
 from graph_engine.errors import GraphEngineError
 
 if TYPE_CHECKING:
     import numpy as np
+    from onnx import TensorProto
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -203,33 +206,27 @@ class SafetensorsStore:
 
 
 class OnnxStore:
-    """An `.onnx` file: initialisers and Constant nodes by name, external data included."""
+    """An `.onnx` file: initialisers and Constant nodes by name; large ones are views of the mapped files."""
 
     def __init__(self, path: Path):
         self.path = path
         self.stamp = _stamp(path)
-        self._tensors: dict[str, Any] | None = None
+        self._tensors: dict[str, TensorProto] | None = None
+        self._reader = TensorReader(path.parent, path)
 
     def find(self, name: str, sha256: str) -> WeightRef | None:
-        from onnx import numpy_helper
-
         tensor = self._by_name().get(name)
         if tensor is None:
             return None
-
-        def load() -> Array:
-            return numpy_helper.to_array(tensor, str(self.path.parent))
-
+        load = self._reader.read(tensor).load
         array = load()
         if digest(array) != sha256:
             return None
         return WeightRef(name, str(array.dtype), array.shape, load, sha256=sha256, origin=self.path)
 
-    def _by_name(self) -> dict[str, Any]:
+    def _by_name(self) -> dict[str, TensorProto]:
         if self._tensors is None:
-            import onnx
-
-            graph = onnx.load(str(self.path), load_external_data=False).graph
+            graph = read_model(self.path).graph
             self._tensors = {t.name: t for t in graph.initializer}
             for node in graph.node:
                 if node.op_type == "Constant":

@@ -13,10 +13,10 @@ import pytest
 from models.small import SMALL, GraphBuilder, single_node
 from onnx import AttributeProto, ModelProto, TensorProto, helper
 
+from graph_engine.dialects.ge.onnx_file import LARGE, read_model
 from graph_engine.dialects.ge.weights import WeightAttr, materialize
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
-from graph_engine.frontend_onnx.model_file import LARGE, read_model
 from graph_engine.tools.ge_translate.main import main
 
 Capture = pytest.CaptureFixture[str]

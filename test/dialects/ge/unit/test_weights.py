@@ -203,6 +203,20 @@ def test_onnx_file_is_a_store(tmp_path: Path) -> None:
     assert save_store(parsed, tmp_path / "n.safetensors") == 0
 
 
+@pytest.mark.parametrize("external", [False, True])
+def test_weights_of_an_onnx_file_are_views_of_it(external: bool, tmp_path: Path) -> None:
+    large = np.arange(5000, dtype=np.float32).reshape(50, 100)
+    proto = numpy_helper.from_array(large, "w")
+    model = helper.make_model(helper.make_graph([], "g", [], [], [proto]))
+    onnx.save(model, str(tmp_path / "m.onnx"), save_as_external_data=external, location="m.data")
+    register_store(tmp_path / "m.onnx")
+    array = WeightRef("w", sha256=digest(large)).load()
+    np.testing.assert_array_equal(array, large)
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    assert isinstance(getattr(array.base, "obj", None), np.memmap)
+
+
 def test_unknown_weight_names_itself_and_the_stores(tmp_path: Path) -> None:
     text = f'builtin.module {{ %w = ge.constant #ge.weight<"conv1.w", sha256 = "{"0" * 64}"> : tensor<70xf32> }}'
     module = parse(text)

@@ -1,4 +1,4 @@
-"""Constant tensors of a model, held by reference until somebody needs their values.
+"""Constant tensors of an ONNX model, held by reference until somebody needs their values.
 
 A tensor lies in the ModelProto, in the model file or in an external data file (both memory-mapped; place and size are
 checked before use), or is one value repeated (ConstantOfShape).
@@ -7,15 +7,14 @@ checked before use), or is one value repeated (ConstantOfShape).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graph_engine.dialects.ge.onnx_file import HERE
 from graph_engine.errors import GraphEngineError
-from graph_engine.frontend_onnx.model_file import HERE
-from graph_engine.frontend_onnx.problems import listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,19 +64,6 @@ class TensorReader:
         _check_extents(name, proto.dims)
         load = self._external(proto, name) if proto.data_location == EXTERNAL else _inline(proto, name)
         return ConstantTensor(name, proto.data_type, tuple(proto.dims), load)
-
-    def read_all(self, protos: Iterable[TensorProto]) -> dict[str, ConstantTensor]:
-        """All tensors by name; every unusable one is reported in one error."""
-        found: dict[str, ConstantTensor] = {}
-        problems: list[str] = []
-        for proto in protos:
-            try:
-                found[proto.name] = self.read(proto)
-            except GraphEngineError as error:
-                problems.append(str(error))
-        if problems:
-            raise GraphEngineError(listed("initialisers cannot be used:", problems))
-        return found
 
     def _external(self, proto: TensorProto, name: str) -> Callable[[], np.ndarray[Any, Any]]:
         import numpy as np

@@ -1,4 +1,4 @@
-"""Model files: parsed without their large weights, which stay where they are in the file.
+"""ONNX files: parsed without their large weights, which stay where they are in the file.
 
 Protobuf's Python runtime copies every `raw_data` when it parses a file, and again at each access. So the file is mapped
 into memory, its wire format is walked down to the tensors (tag, length, payload; nothing is decoded), and protobuf parses
