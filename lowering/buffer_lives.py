@@ -112,7 +112,7 @@ def life_of(alloc: AllocOp, text: Text) -> Life:
         access.last = place
         access.reads |= any(alloc_of(s) is alloc for s in instruction.sources)
         if alloc_of(instruction.dst) is alloc:
-            access.writes = True
+            access.writes |= instruction.writes
             access.reads |= not instruction.writes_only
     for pipes in life.touched.values():
         if len(pipes) > 1 and any(access.writes for access in pipes.values()):

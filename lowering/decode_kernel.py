@@ -17,10 +17,13 @@ from graph_engine.dialects.ascend.dialect import ASCEND
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import SPACE_ATTRS, AllocOp, BlocksOp, KernelOp, LoopOp, ViewOp
 from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
+from graph_engine.dialects.ascend.scalar import LoadOp
 from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
+from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.dialects.ge.interning import element_type
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import (
+    PREDICATES,
     Affine,
     Blocks,
     Buffer,
@@ -67,6 +70,7 @@ class _Decoder:
             if kernel.buffers[operand.buffer].bytes % dtype.bytes:
                 self.dtypes[operand.buffer] = DType.U8
         self.counters: list[SSAValue] = []
+        self.registers: dict[int, SSAValue] = {}
         self.blocks: list[Block] = []
         self.trips: list[int] = []
         self.allocs: dict[tuple[int, int, int], SSAValue] = {}
@@ -114,7 +118,8 @@ class _Decoder:
 
     def expr(self, affine: Affine) -> Expr:
         """An expression over slots as one over SSA counters."""
-        return Expr(affine.const, {self.counters[slot]: coef for slot, coef in affine.terms})
+        values = {**dict(enumerate(self.counters)), **self.registers}
+        return Expr(affine.const, {values[slot]: coef for slot, coef in affine.terms})
 
     def place(self, rotate: Rotate | None) -> tuple[int, int]:
         """(depth of the body, phase) in which an alloc rotates that way."""
@@ -185,6 +190,13 @@ class _Decoder:
             counters = [self.counters[slot] for slot in instr.first_of or ()]
             mkn = [value.const for value in instr.params]
             return MmadOp(sources[0], sources[1], dst, mkn, first_of=counters, accumulate=instr.first_of is None)
+        if instr.opcode is Opcode.LOAD_SCALAR:
+            register, extent = (value.const for value in instr.params)
+            load = LoadOp(dst, extent)
+            self.registers[register] = load.register
+            return load
+        if instr.opcode is Opcode.VCMP:
+            return CmpOp(sources, dst, PREDICATES[instr.params[0].const])
         kind = _OPERATIONS[instr.opcode]
         has_immediate = "immediate" in kind.get_irdl_definition().properties
         op = kind(sources, dst, immediate=instr.immediate if has_immediate else None)

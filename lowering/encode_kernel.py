@@ -23,10 +23,15 @@ from graph_engine.dialects.ascend.memory import (
     strides_of,
 )
 from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
+from graph_engine.dialects.ascend.scalar import LoadOp
 from graph_engine.dialects.ascend.sync import BarrierOp, FlagOp
+from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.kernels.loops import version_index
 from graph_engine.target_ascend.isa.model import (
+    FIRST_REGISTER,
+    PREDICATES,
+    SLOTS,
     Affine,
     Blocks,
     Buffer,
@@ -53,6 +58,7 @@ class _Encoder:
         self.buffers: list[Buffer] = []
         self.number: dict[SSAValue | str, int] = {}
         self.slots: dict[SSAValue, int] = {}
+        self.registers = FIRST_REGISTER
         self.operands: dict[SSAValue, Operand] = {}
 
     def run(self) -> Kernel:
@@ -93,6 +99,7 @@ class _Encoder:
     def body(self, block: Block, depth: int) -> tuple[Node, ...]:
         """The nodes of a body whose own counter has slot `depth` - 1."""
         nodes: list[Node] = []
+        taken = self.registers
         for op in block.ops:
             if isinstance(op, BlocksOp):
                 self.slots[op.body.block.args[0]] = 0
@@ -102,7 +109,18 @@ class _Encoder:
                 nodes.append(Loop(op.trip.value.data, self.body(op.body.block, depth + 1)))
             elif not isinstance(op, AllocOp | ViewOp):
                 nodes.append(self.instruction(op))
+        self.registers = taken
         return tuple(nodes)
+
+    def register(self, op: LoadOp) -> int:
+        """A register that no other load of this body or those around it has taken."""
+        if self.registers == SLOTS:
+            raise GraphEngineError(
+                f"kernel {self.kernel.sym_name.data}: needs more than {SLOTS - FIRST_REGISTER} registers"
+            )
+        self.slots[op.register] = self.registers
+        self.registers += 1
+        return self.slots[op.register]
 
     def affine(self, expr: Expr) -> Affine:
         """An expression over SSA counters as one over slots."""
@@ -154,6 +172,10 @@ class _Encoder:
                 self.affine(op.m_expr),
                 self.affine(op.k_expr),
             )
+        elif isinstance(op, LoadOp):
+            params = (Affine(self.register(op)), Affine(op.extent.value.data))
+        elif isinstance(op, CmpOp):
+            params = (Affine(PREDICATES.index(op.predicate.data)),)
         elif isinstance(op, Load2dOp):
             params = (Affine(int(op.transpose is not None)),)
         elif isinstance(op, MmadOp):

@@ -21,7 +21,10 @@ from graph_engine.target_ascend.isa.model import SPECS, Opcode, Pipe
 
 
 class InstructionOp(IRDLOperation):
-    """An operator that becomes one instruction of opcode `opcode`."""
+    """An operator that becomes one instruction of opcode `OPCODE`.
+
+    `dst` is its first operand: the destination, unless its `SPECS` row says that it writes nothing.
+    """
 
     OPCODE: ClassVar[Opcode]
 
@@ -41,8 +44,13 @@ class InstructionOp(IRDLOperation):
 
     @property
     def writes_only(self) -> bool:
-        """Whether the destination is overwritten without being read."""
-        return True
+        """Whether `dst` is overwritten without being read."""
+        return self.writes
+
+    @property
+    def writes(self) -> bool:
+        """Whether `dst` is a destination."""
+        return SPECS[self.OPCODE].writes
 
     def verify_(self) -> None:
         spec = SPECS[self.OPCODE]

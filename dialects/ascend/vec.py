@@ -6,16 +6,19 @@ dav-2201 on other families; target_ascend/chip/costs.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, FloatAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import Float32Type, FloatAttr, StringAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import shape_of, space_of
-from graph_engine.target_ascend.isa.model import Opcode, Pipe, Space
+from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
+from graph_engine.target_ascend.isa.model import PREDICATES, DType, Opcode, Pipe, Space
 
 
 class VectorOp(InstructionOp):
@@ -52,17 +55,110 @@ class ReduceVectorOp(VectorOp):
             raise VerifyException(f"{self.name}: reduces (..., n) to (..., 1), got {src} to {dst}")
 
 
-@irdl_op_definition
-class ConvOp(VectorOp):
-    """dst = src converted to the destination's element type, to nearest even; the source may be L0C."""
-
-    name = "ascend.vec.conv"
-    OPCODE: ClassVar[Opcode] = Opcode.VCONV
+class ConversionOp(VectorOp):
+    """Base of the conversions between element types."""
 
     def verify_operands(self) -> None:
         self.same_shapes()
         if space_of(self.sources[0]) not in (Space.UB, Space.L0C) or space_of(self.dst) is not Space.UB:
             raise VerifyException(f"{self.name}: moves from ub or l0c to ub")
+
+
+@irdl_op_definition
+class ConvOp(ConversionOp):
+    """dst = src converted to the destination's element type, to nearest even; the source may be L0C."""
+
+    name = "ascend.vec.conv"
+    OPCODE: ClassVar[Opcode] = Opcode.VCONV
+
+
+@irdl_op_definition
+class ConvFOp(ConversionOp):
+    """dst = integer, src rounded down."""
+
+    name = "ascend.vec.convf"
+    OPCODE: ClassVar[Opcode] = Opcode.VCONVF
+
+
+@irdl_op_definition
+class ConvCOp(ConversionOp):
+    """dst = integer, src rounded up."""
+
+    name = "ascend.vec.convc"
+    OPCODE: ClassVar[Opcode] = Opcode.VCONVC
+
+
+@irdl_op_definition
+class ConvZOp(ConversionOp):
+    """dst = integer, src rounded towards zero."""
+
+    name = "ascend.vec.convz"
+    OPCODE: ClassVar[Opcode] = Opcode.VCONVZ
+
+
+@irdl_op_definition
+class SelOp(VectorOp):
+    """dst = a where the mask holds, else b: `ascend.vec.sel %mask, %a, %b to %c`; the bits are kept."""
+
+    name = "ascend.vec.sel"
+    OPCODE: ClassVar[Opcode] = Opcode.VSEL
+
+    def verify_operands(self) -> None:
+        self.in_ub()
+        self.same_shapes()
+        mask, *choices = (dtype_of(v.type) for v in self.sources)
+        if mask is not DType.BOOL or set(choices) != {dtype_of(self.dst.type)}:
+            raise VerifyException(f"{self.name}: takes an i1 mask and two sources of the destination's element type")
+
+
+@irdl_op_definition
+class GatherOp(VectorOp):
+    """dst = the elements of src that the i32 indices name, in row-major order: `ascend.vec.gather %x, %i to %y`."""
+
+    name = "ascend.vec.gather"
+    OPCODE: ClassVar[Opcode] = Opcode.VGATHER
+
+    def verify_operands(self) -> None:
+        self.in_ub()
+        table, indices = (dtype_of(v.type) for v in self.sources)
+        if indices is not DType.I32 or table is not dtype_of(self.dst.type):
+            raise VerifyException(f"{self.name}: takes a table of the destination's element type and i32 indices")
+        if shape_of(self.sources[1]) != shape_of(self.dst):
+            raise VerifyException(f"{self.name}: needs one index an element of the destination")
+
+
+@irdl_op_definition
+class CmpOp(VectorOp):
+    """dst (i1) = a predicate b: `ascend.vec.cmp lt %a, %b to %m`. In hardware a mask has a bit an element, here a byte."""
+
+    name = "ascend.vec.cmp"
+    OPCODE: ClassVar[Opcode] = Opcode.VCMP
+
+    predicate = prop_def(StringAttr)
+
+    def __init__(self, sources: Sequence[SSAValue], dst: SSAValue, predicate: str):
+        super(InstructionOp, self).__init__(
+            operands=[list(sources), dst], properties={"predicate": StringAttr(predicate)}
+        )
+
+    def verify_operands(self) -> None:
+        self.in_ub()
+        self.same_shapes()
+        a, b = (dtype_of(v.type) for v in self.sources)
+        if a is not b or dtype_of(self.dst.type) is not DType.BOOL:
+            raise VerifyException(f"{self.name}: compares two operands of one element type to i1")
+        if self.predicate.data not in PREDICATES:
+            raise VerifyException(f"{self.name}: predicate must be one of {', '.join(PREDICATES)}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.predicate.data}")
+        self.print_head(printer)
+        self.print_types(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CmpOp:
+        predicate = parser.parse_identifier()
+        return cls(*cls.parse_types(parser, cls.parse_head(parser)), predicate)
 
 
 @irdl_op_definition
@@ -260,6 +356,12 @@ class CminOp(ReduceVectorOp):
 
 VECTOR_OPS: list[type[Operation]] = [
     ConvOp,
+    ConvFOp,
+    ConvCOp,
+    ConvZOp,
+    SelOp,
+    GatherOp,
+    CmpOp,
     DupOp,
     TransposeOp,
     AddOp,

@@ -31,6 +31,7 @@ from graph_engine.dialects.ascend.memory import (
     space_of,
 )
 from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
+from graph_engine.dialects.ascend.scalar import LoadOp
 from graph_engine.dialects.ge.interning import element_type
 from graph_engine.target_ascend.isa.model import DType, Space
 
@@ -182,6 +183,16 @@ class KernelBuilder:
         """Matrix multiply-accumulate; overwrites where all counters of `first_of` are 0, None accumulates."""
         counters = [counter for expr in first_of or () for counter in expr.counters]
         self._block.add_op(MmadOp(a, b, c, mkn, first_of=counters, accumulate=first_of is None))
+
+    def compare(self, predicate: str, dst: SSAValue, a: SSAValue, b: SSAValue) -> None:
+        """dst (i1) = a predicate b."""
+        self._block.add_op(vec.CmpOp([a, b], dst, predicate))
+
+    def load_scalar(self, src: SSAValue, extent: int) -> Expr:
+        """An index of an axis of `extent`, one i32 in UB, for use in offsets; counted from the end if it is negative."""
+        op = LoadOp(src, extent)
+        self._block.add_op(op)
+        return Expr.of(op.register)
 
     def vec(self, mnemonic: str, dst: SSAValue, *sources: SSAValue, imm: float | None = None) -> None:
         """A vector instruction by mnemonic ("add", "conv", ...)."""

@@ -226,8 +226,11 @@ class Checker:
                 return
             self._order_access(accesses, places, instr, number)
             masks = self._masks(accesses, places)
+            if not accesses[0].write and not all(mask.all() for mask in masks):
+                self._log.report("invalid-lane", "takes an address from bytes that hold nothing valid", number)
             run(counters)
-            self._carry(accesses, places, masks, rule, instr, counters, number)
+            if accesses[0].write:
+                self._carry(accesses, places, masks, rule, instr, counters, number)
 
         return checked
 
@@ -279,7 +282,8 @@ class Checker:
 
     def _alignment(self, access: _Access, number: int) -> int:
         assert self._kernel is not None
-        if access.write and self._log.mnemonic(number) in ("cadd", "cmax", "cmin"):
+        mnemonic = self._log.mnemonic(number)
+        if mnemonic == "load_scalar" or (access.write and mnemonic in ("cadd", "cmax", "cmin")):
             return access.operand.dtype.bytes
         return self.soc.alignment.get(access.space.name.lower(), 1)
 
@@ -386,6 +390,7 @@ def _describe(site: Site, index: int) -> _Access:
     buffer = site.buffers[operand.buffer]
     on_chip = buffer.space is not Space.GM
     accumulates = site.instr.opcode is Opcode.MMAD and site.instr.first_of != ()
+    writes = index == 0 and SPECS[site.instr.opcode].writes
     return _Access(
         operand,
         operand.buffer,
@@ -398,6 +403,6 @@ def _describe(site: Site, index: int) -> _Access:
         buffer.versions,
         operand.rotate.count if operand.rotate is not None else 1,
         Footprint(operand),
-        write=index == 0,
-        read=index > 0 or accumulates,
+        write=writes,
+        read=not writes or accumulates,
     )

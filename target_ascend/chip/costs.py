@@ -42,6 +42,10 @@ FORMULAS: dict[str, tuple[str, str]] = {
         "per level fixed + slope * rows * ceil(n / lanes); a level leaves n = ceil(n / lanes) values a row, until 1",
         "A2/A3 cost model (vcadd)",
     ),
+    "compare": ("fixed + slope * repeats", "A2/A3 cost model"),
+    "select": ("fixed + slope * repeats", "A2/A3 cost model"),
+    "gather": ("fixed + slope * repeats of what is written", "API appendix (rate of Gather)"),
+    "scalar_load": ("latency of ub->ub, on S", "assumed: no figure found"),
     "sync": ("sync.cycles; barrier on V: vector.barrier_cycles", "A2/A3 cost model; pypto simulator"),
 }
 """(formula, source) of every instruction family; the families are `SPECS[opcode].group`."""
@@ -189,6 +193,10 @@ def instruction_cycles(soc: Soc, buffers: tuple[Buffer, ...], instr: Instr) -> i
         path = soc.path(source.name.lower(), target.name.lower(), "l2")
         handled = moved_bytes(ops[1]) if source == Space.L0C else max(moved_bytes(ops[0]), moved_bytes(ops[1]))
         return move_cycles(path.latency_cycles, path.bytes_per_cycle, handled)
+    if group == "scalar_load":
+        return soc.path("ub", "ub").latency_cycles
+    if group == "gather":
+        return vector_cycles(soc, mnemonic, ops[:1])
     if group == "reduce":
         return reduce_cycles(soc, mnemonic, ops[1])
     if group == "transpose":

@@ -19,8 +19,9 @@ from graph_engine.target_ascend.chip.cube import build_mmad
 from graph_engine.target_ascend.chip.memory import GlobalMemory, MatrixMemory, Memory
 from graph_engine.target_ascend.chip.moves import build_copy, build_dup, build_load2d, build_load3d, build_transpose
 from graph_engine.target_ascend.chip.operands import CUBE_SPACES, Core, Counters, Site, Step
+from graph_engine.target_ascend.chip.selection import build_compare, build_gather, build_load_scalar, build_select
 from graph_engine.target_ascend.chip.vector import build_arithmetic, build_convert, build_reduce
-from graph_engine.target_ascend.isa.model import SPECS, Blocks, Instr, Kernel, Loop, Node, Opcode, Space
+from graph_engine.target_ascend.isa.model import SLOTS, SPECS, Blocks, Instr, Kernel, Loop, Node, Opcode, Space
 from graph_engine.target_ascend.om.program import Location, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -34,6 +35,10 @@ _BUILDERS: dict[str, Callable[[Site], Step]] = {
     "scalar": build_arithmetic,
     "unary": build_arithmetic,
     "reduce": build_reduce,
+    "compare": build_compare,
+    "select": build_select,
+    "gather": build_gather,
+    "scalar_load": build_load_scalar,
 }
 
 
@@ -64,11 +69,10 @@ def build_step(site: Site) -> Step | None:
 
 @dataclass(slots=True)
 class CompiledKernel:
-    """A kernel's block ranges as functions of the counters; `depth` is the number of counter slots."""
+    """A kernel's block ranges as functions of the counters."""
 
     kernel: Kernel
     ranges: list[tuple[int, int, Step]]
-    depth: int
 
 
 class FunctionalEngine:
@@ -119,7 +123,7 @@ class FunctionalEngine:
             for block in range(count):
                 if checker is not None:
                     checker.begin_block(block)
-                counters = [block] + [0] * compiled.depth
+                counters = [block] + [0] * (SLOTS - 1)
                 for low, high, run in compiled.ranges:
                     if low <= block < high:
                         run(counters)
@@ -130,11 +134,8 @@ class FunctionalEngine:
 
     def _compile(self, kernel: Kernel) -> CompiledKernel:
         numbers = iter(range(1 << 62))
-        depth = 0
 
         def sequence(body: tuple[Node, ...], slot: int) -> Step:
-            nonlocal depth
-            depth = max(depth, slot)
             steps: list[Step] = []
             for node in body:
                 if isinstance(node, Instr):
@@ -153,7 +154,7 @@ class FunctionalEngine:
                 ranges.append((node.lo, node.hi, sequence(node.body, 1)))
             else:
                 ranges.append((0, 1 << 62, sequence((node,), 1)))
-        return CompiledKernel(kernel, ranges, depth)
+        return CompiledKernel(kernel, ranges)
 
     def _instruction(self, kernel: Kernel, instr: Instr, number: int) -> Step | None:
         site = Site(self.core, kernel.buffers, instr, kernel.name, number)

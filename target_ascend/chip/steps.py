@@ -22,6 +22,7 @@ from graph_engine.target_ascend.chip.costs import (
     payload_bytes,
 )
 from graph_engine.target_ascend.isa.model import (
+    FIRST_REGISTER,
     Affine,
     Blocks,
     Instr,
@@ -50,6 +51,7 @@ class GmAccess:
     `runs`: (offset, bytes) of what the group's blocks touch, from the first byte on, merged where they meet; `const`
     and `terms` place that byte in the argument; `handled` and `payload` are per block (see `costs`). `movers`:
     blocks of all groups that make just this access, so that what they share is fetched at their joint rate.
+    `indirect`: the place depends on data, so that every block fetches lines of its own, which the L2 does not hold.
     """
 
     argument: int
@@ -61,6 +63,7 @@ class GmAccess:
     terms: tuple[tuple[int, int], ...]
     runs: list[tuple[int, int]]
     movers: int = 1
+    indirect: bool = False
     footprints: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
     cycles: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -252,7 +255,8 @@ class _Expander:
             handled=max(moved_bytes(target), moved_bytes(source)),
             payload=payload_bytes(operand),
             const=operand.offset.const * size + first,
-            terms=tuple((slot, c * size) for slot, c in operand.offset.terms if slot),
+            terms=tuple((slot, c * size) for slot, c in operand.offset.terms if 0 < slot < FIRST_REGISTER),
+            indirect=operand.offset.indirect,
             runs=[(start - first, length) for start, length in runs],
         )
 

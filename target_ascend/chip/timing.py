@@ -33,6 +33,7 @@ from graph_engine.target_ascend.chip.steps import (
     WAIT,
     WORK,
     BlockGroup,
+    GmAccess,
     KernelSteps,
     Step,
     flatten_kernel,
@@ -175,10 +176,16 @@ class TimingEngine:
 
     def _device_memory(self, group: BlockGroup, bases: Sequence[int], cores: int) -> tuple[list[int], int, int]:
         """Cycles of every device memory move of a group, and the lines that the L2 fetched and wrote back."""
-        l2, soc = self.l2, self.soc
+        l2 = self.l2
         times: list[int] = []
         fetched = written = 0
         for access, offset in group.accesses:
+            if access.indirect:
+                lines = len(group.blocks) * -(-access.handled // l2.line_bytes)
+                fetched += 0 if access.write else lines
+                written += lines if access.write else 0
+                times.append(self._move_cycles(access, lines, cores))
+                continue
             address = bases[access.argument] + offset
             low = address & (PAGE_BYTES - 1)
             footprint = access.footprints.get(low)
@@ -187,15 +194,18 @@ class TimingEngine:
             lines_in, lines_out = l2.touch(address >> PAGE_BITS, footprint, access.write)
             fetched += lines_in
             written += lines_out
-            lines = lines_in + lines_out
-            cycles = access.cycles.get(lines)
-            if cycles is None:
-                cycles = gm_cycles(
-                    soc, access.path, access.handled, lines * l2.line_bytes, min(access.movers, cores), cores
-                )
-                access.cycles[lines] = cycles
-            times.append(cycles)
+            times.append(self._move_cycles(access, lines_in + lines_out, cores))
         return times, fetched, written
+
+    def _move_cycles(self, access: GmAccess, lines: int, cores: int) -> int:
+        """Cycles of a move for which the L2 fetches and writes back `lines`."""
+        cycles = access.cycles.get(lines)
+        if cycles is None:
+            movers = min(access.movers, cores)
+            ddr_bytes = lines * self.l2.line_bytes
+            cycles = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, cores)
+            access.cycles[lines] = cycles
+        return cycles
 
     def _time(self, kernel: Kernel, trace: KernelSteps, group: BlockGroup, times: list[int]) -> tuple[int, list[int]]:
         """(end, busy cycles by pipe) of a group's blocks; equal device memory times are timed once."""

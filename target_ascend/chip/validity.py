@@ -94,8 +94,13 @@ def build_rule(site: Site) -> Rule:
     opcode = site.instr.opcode
     group = SPECS[opcode].group
     sizes = site.instr.operands[0].sizes
-    if group in ("binary",):
+    if group in ("binary", "compare"):
         return lambda _c, sources, _old: sources[0] & sources[1]
+    if group == "select":
+        return lambda _c, sources, _old: sources[0] & sources[1] & sources[2]
+    if group == "gather":
+        # Whichever element an index names: all of the table must be valid.
+        return lambda _c, sources, _old: sources[1] & sources[0].all()
     if group == "fill":
         return lambda _c, _sources, _old: np.broadcast_to(np.True_, sizes)
     if group == "reduce":

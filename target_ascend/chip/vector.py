@@ -219,9 +219,20 @@ def build_reduce(site: Site) -> Step:
     return reduce
 
 
+_ROUNDING: dict[Opcode, Any] = {
+    Opcode.VCONV: np.rint,
+    Opcode.VCONVF: np.floor,
+    Opcode.VCONVC: np.ceil,
+    Opcode.VCONVZ: np.trunc,
+}
+
+
 def build_convert(site: Site) -> Step:
-    """dst = src in another element type: to nearest even, integers saturating, NaN to integer 0."""
+    """dst = src in another element type: rounded as the opcode says, integers saturating, NaN to integer 0."""
     dst, src = site.instr.operands
+    rounding = _ROUNDING[site.instr.opcode]
+    if rounding is not np.rint and (src.dtype not in FLOATS or dst.dtype not in INTEGERS):
+        raise site.fail(f"rounds {src.dtype.mlir} to {dst.dtype.mlir}; it takes floats to integers")
     if dst.sizes != src.sizes:
         raise site.fail(f"converts {src.sizes} to {dst.sizes}")
     if DType.BF16 in (dst.dtype, src.dtype) and dst.dtype is not src.dtype:
@@ -252,7 +263,7 @@ def build_convert(site: Site) -> Step:
     def convert(counters: Counters) -> None:
         values = read(counters)
         if limits is not None:
-            values = _to_integer(values, limits)
+            values = _to_integer(values, limits, rounding)
         if clash:
             values = values.copy()
         np.copyto(target(counters), values, casting="unsafe")
@@ -267,13 +278,13 @@ def _limits(dtype: DType) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
-def _to_integer(values: Array, limits: tuple[int, int]) -> Array:
-    """Rounded to nearest even and held inside `limits`, in a type that the destination's cast keeps."""
+def _to_integer(values: Array, limits: tuple[int, int], rounding: Any) -> Array:
+    """Rounded and held inside `limits`, in a type that the destination's cast keeps."""
     low, high = limits
     if values.dtype.kind != "f":
         info = np.iinfo(values.dtype) if values.dtype.kind != "b" else np.iinfo(np.uint8)
         return np.clip(values, max(low, int(info.min)), min(high, int(info.max)))
-    exact = np.rint(values.astype(np.float64))
+    exact = rounding(values.astype(np.float64))
     result = np.clip(np.nan_to_num(exact, nan=0.0, posinf=np.inf, neginf=-np.inf), low, float(high))
     if high >= 1 << 53:
         # float(high) is one too large for 64-bit integers: saturate after the cast.

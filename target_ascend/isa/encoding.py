@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import (
+    FIRST_REGISTER,
     SPECS,
     Affine,
     Blocks,
@@ -151,8 +152,9 @@ def _put_affine(out: bytearray, affine: Affine, depth: int) -> None:
 
 
 def _check_slots(slots: tuple[int, ...], depth: int) -> None:
-    if any(slot > depth for slot in slots):
-        raise ValueError(f"an address uses counter {max(slots)} at loop depth {depth}")
+    deepest = max((slot for slot in slots if slot < FIRST_REGISTER), default=0)
+    if deepest > depth:
+        raise ValueError(f"an address uses counter {deepest} at loop depth {depth}")
 
 
 def _check_counts(opcode: Opcode, operands: int, params: int) -> None:
@@ -308,5 +310,5 @@ class _Reader:
             known = self.affines[key] = Affine(const, tuple(terms))
         self.at = stop
         if known.terms and known.terms[-1][0] > depth:
-            raise ValueError(f"an address uses counter {known.terms[-1][0]} at loop depth {depth}")
+            _check_slots(tuple(slot for slot, _ in known.terms), depth)
         return known

@@ -5,7 +5,8 @@ these classes and the opcode table `SPECS`; nothing here imports xdsl, onnx or n
 
 A kernel is a tree: `Blocks` (which of the launch's blocks run a body), `Loop` (static trip count, counter from
 0 in steps of 1) and `Instr`. Addresses are affine in the counters. Counter *slot* 0 is the block index, slot d
-the counter of the enclosing loop at depth d (the outermost loop is slot 1).
+the counter of the enclosing loop at depth d (the outermost loop is slot 1). The slots from `FIRST_REGISTER` on are
+registers of the scalar unit: `load_scalar` fills them from UB, and an offset with such a term is indirect.
 
 Engine, pipe, event and memory names are those of the HIVM dialect of AscendNPU-IR (Apache-2.0).
 """
@@ -111,6 +112,13 @@ _DTYPE_MLIR = {d: row[2] for d, row in _DTYPE_TABLE.items()}
 _MLIR_DTYPE = {row[2]: d for d, row in _DTYPE_TABLE.items()}
 
 
+FIRST_REGISTER, SLOTS = 240, 256
+"""The first slot that is a register, and the number of slots."""
+
+PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
+"""What `cmp` compares by; the number in its parameter is the place here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Affine:
     """`const + sum(coef * counter[slot])`, slots ascending, no zero coefficients."""
@@ -132,6 +140,11 @@ class Affine:
         for slot, coef in other.terms:
             sums[slot] = sums.get(slot, 0) + coef
         return Affine(self.const + other.const, tuple(sorted((s, c) for s, c in sums.items() if c)))
+
+    @property
+    def indirect(self) -> bool:
+        """Whether a register takes part."""
+        return bool(self.terms) and self.terms[-1][0] >= FIRST_REGISTER
 
     def __mul__(self, factor: int) -> Affine:
         if factor == 0:
@@ -185,12 +198,18 @@ class Opcode(IntEnum):
     COPY = 0x10
     LOAD2D = 0x11
     LOAD3D = 0x12
+    LOAD_SCALAR = 0x13
     # cube
     MMAD = 0x20
     # vector: conversion and movement
     VCONV = 0x30
     VDUP = 0x31
     VTRANS = 0x32
+    VCONVF = 0x33
+    VCONVC = 0x34
+    VCONVZ = 0x35
+    VSEL = 0x36
+    VGATHER = 0x37
     # vector: two sources
     VADD = 0x40
     VSUB = 0x41
@@ -198,6 +217,7 @@ class Opcode(IntEnum):
     VDIV = 0x43
     VMAX = 0x44
     VMIN = 0x45
+    VCMP = 0x46
     # vector: source and immediate
     VADDS = 0x50
     VMULS = 0x51
@@ -279,7 +299,10 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class OpcodeSpec:
-    """What an opcode takes. `group` names its functional family; `params` its integer parameters in order."""
+    """What an opcode takes. `group` names its functional family; `params` its integer parameters in order.
+
+    `writes`: whether operand 0 is a destination; else all operands are read.
+    """
 
     mnemonic: str
     group: str
@@ -287,6 +310,7 @@ class OpcodeSpec:
     params: tuple[str, ...] = ()
     immediate: bool = False
     doc: str = ""
+    writes: bool = True
 
 
 _LOAD3D_PARAMS = (
@@ -306,6 +330,10 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         "(m // out_w, m % out_w); column block k = k_start + j is ((c1 * kernel_h) + kh) * kernel_w + kw. Reads "
         "outside in_h x in_w give 0",
     ),
+    Opcode.LOAD_SCALAR: OpcodeSpec(
+        "load_scalar", "scalar_load", 1, ("register", "extent"), writes=False,
+        doc="register = the one i32 of src in UB; plus extent if it is negative. Outside 0 .. extent - 1 is an error",
+    ),
     Opcode.MMAD: OpcodeSpec(
         "mmad", "cube", 3, ("m", "k", "n"),
         doc="L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0); fp16 in, fp32 accumulate, K ascending",
@@ -316,12 +344,26 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         "transpose", "transpose", 2,
         doc="dst (..., b, a) = src (..., a, b) transposed in blocks of 16 (vnchwconv); a and b multiples of 16",
     ),
+    Opcode.VCONVF: OpcodeSpec("convf", "convert", 2, doc="dst = integer, src rounded down"),
+    Opcode.VCONVC: OpcodeSpec("convc", "convert", 2, doc="dst = integer, src rounded up"),
+    Opcode.VCONVZ: OpcodeSpec("convz", "convert", 2, doc="dst = integer, src rounded towards zero"),
+    Opcode.VSEL: OpcodeSpec(
+        "sel", "select", 4, doc="dst = a where mask (i1) holds, else b; operands dst, mask, a, b; bits are kept"
+    ),
+    Opcode.VGATHER: OpcodeSpec(
+        "gather", "gather", 3,
+        doc="dst[i...] = the element number indices[i...] (i32) of src in row-major order; all in UB",
+    ),
     Opcode.VADD: OpcodeSpec("add", "binary", 3),
     Opcode.VSUB: OpcodeSpec("sub", "binary", 3),
     Opcode.VMUL: OpcodeSpec("mul", "binary", 3),
     Opcode.VDIV: OpcodeSpec("div", "binary", 3),
     Opcode.VMAX: OpcodeSpec("max", "binary", 3),
     Opcode.VMIN: OpcodeSpec("min", "binary", 3),
+    Opcode.VCMP: OpcodeSpec(
+        "cmp", "compare", 3, ("predicate",),
+        doc="dst (i1) = a predicate b: 0 eq, 1 ne, 2 lt, 3 le, 4 gt, 5 ge; with a nan only ne holds",
+    ),
     Opcode.VADDS: OpcodeSpec("adds", "scalar", 2, immediate=True),
     Opcode.VMULS: OpcodeSpec("muls", "scalar", 2, immediate=True),
     Opcode.VMAXS: OpcodeSpec("maxs", "scalar", 2, immediate=True),

@@ -82,7 +82,7 @@ class KernelBuilder:
         return Operand(buffer, dtype, affine(offset), tuple(sizes), steps, rotate)
 
     def emit(self, opcode: Opcode, *operands: Operand, params: Sequence[Affine | int] = (), **fields: Any) -> None:
-        pipe = fields.pop("pipe", None) or self._pipe(opcode, operands)
+        pipe = fields.pop("pipe") if "pipe" in fields else self._pipe(opcode, operands)
         self.stack[-1].append(Instr(opcode, pipe, operands, tuple(affine(p) for p in params), **fields))
 
     def _pipe(self, opcode: Opcode, operands: Sequence[Operand]) -> Pipe:

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.encoding import decode_kernel, encode_kernel
 from graph_engine.target_ascend.isa.model import (
+    FIRST_REGISTER,
+    SLOTS,
     SPECS,
     Affine,
     Blocks,
@@ -35,7 +37,8 @@ U32 = st.integers(0, 2**32 - 1)
 
 
 def affines(depth: int) -> st.SearchStrategy[Affine]:
-    terms = st.dictionaries(st.integers(0, depth), I64.filter(bool), max_size=3)
+    slots = st.integers(0, depth) | st.integers(FIRST_REGISTER, SLOTS - 1)
+    terms = st.dictionaries(slots, I64.filter(bool), max_size=3)
     return st.builds(lambda const, sums: Affine(const, tuple(sorted(sums.items()))), I64, terms)
 
 
