@@ -1,0 +1,246 @@
+"""Networks of attention: text encoders and image classifiers, from the papers' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx
+
+from published.net import Net, Value
+
+
+def feed_forward(net: Net, x: Value, width: int) -> Value:
+    """Two products with a GELU between."""
+    return net.linear(net.linear(x, width, "gelu"), x.shape[-1])
+
+
+def self_attention(net: Net, x: Value, heads: int, mask: Value | None = None) -> Value:
+    """Three products, attention, and one product."""
+    q, k, v = (net.linear(x, x.shape[-1]) for _ in range(3))
+    return net.linear(net.attention(q, k, v, heads, mask), x.shape[-1])
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def bert(
+    tokens: int, *, layers: int = 12, hidden: int = 768, embedding: int = 0, vocabulary: int = 30522, head: str = "pool"
+) -> Callable[[Net], list[Value]]:
+    """BERT and its relatives: LayerNorm after each addition; `embedding` narrower than `hidden` as in ALBERT.
+
+    `head`: "pool" is the pooled first token with two classes, "spans" two numbers a token, "hidden" nothing.
+    """
+    heads = hidden // 64
+
+    def build(net: Net) -> list[Value]:
+        ids, mask, kinds = (net.input(tokens, dtype=onnx.TensorProto.INT64) for _ in range(3))
+        width = embedding or hidden
+        words = net.node("Gather", [net.weight(vocabulary, width), ids], (net.batch, tokens, width), axis=0)
+        types = net.node("Gather", [net.weight(2, width), kinds], words.shape, axis=0)
+        x = net.layer_norm(net.add(net.add(words, types), net.weight(1, tokens, width)))
+        if width != hidden:
+            x = net.linear(x, hidden)
+        wide = net.node("Unsqueeze", [mask, net.constant([1, 2])], (net.batch, 1, 1, tokens))
+        kept = net.node("Cast", [wide], wide.shape, to=1)
+        bias = net.scale(net.node("Sub", [net.constant(1.0), kept], kept.shape), -10000.0)
+        for _ in range(layers):
+            x = net.layer_norm(net.add(x, self_attention(net, x, heads, bias)))
+            x = net.layer_norm(net.add(x, feed_forward(net, x, 4 * hidden)))
+        if head == "spans":
+            return [net.linear(x, 2)]
+        if head == "pool":
+            first = net.reshape(net.slice(x, 1, 0, 1), net.batch, hidden)
+            return [net.classifier(net.classifier(first, hidden, "tanh"), 2)]
+        return [x]
+
+    return build
+
+
+# -- images -----------------------------------------------------------------------------------------------------------
+
+
+def patches(net: Net, x: Value, width: int, size: int) -> Value:
+    """Non-overlapping windows of an image as [n, c, h, w]."""
+    return net.conv(x, width, size, size, pad=0, act=None)
+
+
+def with_class_token(net: Net, x: Value) -> Value:
+    """A learnt token before the others."""
+    first = net.node(
+        "Expand", [net.weight(1, 1, x.shape[-1]), net.constant([net.batch, 1, 1])], (net.batch, 1, x.shape[-1])
+    )
+    return net.concat([first, x], 1)
+
+
+def first_token(net: Net, x: Value) -> Value:
+    """The first token as [n, features]."""
+    return net.reshape(net.slice(x, 1, 0, 1), x.shape[0], x.shape[-1])
+
+
+def vit(side: int, patch: int, *, width: int = 768, beit: bool = False) -> Callable[[Net], list[Value]]:
+    """ViT; as BEiT with a bias of relative positions, scaled branches and the mean of the tokens."""
+
+    def build(net: Net) -> list[Value]:
+        x = with_class_token(net, net.tokens(patches(net, net.input(3, side, side), width, patch)))
+        if not beit:
+            x = net.add(x, net.weight(1, x.shape[1], width))
+        for _ in range(12):
+            bias = net.weight(1, width // 64, x.shape[1], x.shape[1]) if beit else None
+            y = self_attention(net, net.layer_norm(x), width // 64, bias)
+            x = net.add(x, net.mul(y, net.weight(width)) if beit else y)
+            y = feed_forward(net, net.layer_norm(x), 4 * width)
+            x = net.add(x, net.mul(y, net.weight(width)) if beit else y)
+        if beit:
+            rest = net.slice(x, 1, 1, x.shape[1])
+            mean = net.node("ReduceMean", [rest], (net.batch, width), axes=[1], keepdims=0)
+            return [net.classifier(net.layer_norm(mean), 1000)]
+        return [net.classifier(first_token(net, net.layer_norm(x)), 1000)]
+
+    return build
+
+
+def rolled(net: Net, x: Value, by: int) -> Value:
+    """[n, h, w, c] rolled backwards by `by` along height and width."""
+    for axis in (1, 2):
+        size = x.shape[axis]
+        by_axis = by % size
+        x = net.concat([net.slice(x, axis, by_axis, size), net.slice(x, axis, 0, by_axis)], axis)
+    return x
+
+
+def swin(side: int, width: int, depths: tuple[int, ...], window: int) -> Callable[[Net], list[Value]]:
+    """Swin: attention in windows that shift in every other block."""
+
+    def block(net: Net, x: Value, heads: int, shift: int) -> Value:
+        n, h, w, c = x.shape
+        y = net.layer_norm(x)
+        if shift:
+            y = rolled(net, y, shift)
+        rows, columns, inner = h // window, w // window, window * window
+        y = net.transpose(net.reshape(y, n, rows, window, columns, window, c), 0, 1, 3, 2, 4, 5)
+        y = net.reshape(y, n * rows * columns, inner, c)
+        q, k, v = net.split(net.linear(y, 3 * c), [c] * 3, 2)
+        bias = net.weight(1, heads, inner, inner)
+        y = windowed(net, q, k, v, heads, bias, rows * columns if shift else 0)
+        y = net.reshape(net.linear(y, c), n, rows, columns, window, window, c)
+        y = net.reshape(net.transpose(y, 0, 1, 3, 2, 4, 5), n, h, w, c)
+        x = net.add(x, rolled(net, y, -shift) if shift else y)
+        return net.add(x, feed_forward(net, net.layer_norm(x), 4 * c))
+
+    def windowed(net: Net, q: Value, k: Value, v: Value, heads: int, bias: Value, masks: int) -> Value:
+        if not masks:
+            return net.attention(q, k, v, heads, bias)
+        count, tokens, c = q.shape
+        keys = net.transpose(net.heads(k, heads), 0, 1, 3, 2)
+        scores = net.scale(net.matmul(net.heads(q, heads), keys), (c // heads) ** -0.5)
+        scores = net.reshape(net.add(scores, bias), net.batch, masks, heads, tokens, tokens)
+        scores = net.add(scores, net.weight(1, masks, 1, tokens, tokens))
+        scores = net.reshape(scores, count, heads, tokens, tokens)
+        context = net.matmul(net.softmax(scores), net.heads(v, heads))
+        return net.reshape(net.transpose(context, 0, 2, 1, 3), count, tokens, c)
+
+    def build(net: Net) -> list[Value]:
+        x = net.transpose(patches(net, net.input(3, side, side), width, 4), 0, 2, 3, 1)
+        x = net.layer_norm(x)
+        for stage, depth in enumerate(depths):
+            if stage:
+                parts = [
+                    net.slice(net.slice(x, 1, i, x.shape[1], 2), 2, j, x.shape[2], 2) for j in (0, 1) for i in (0, 1)
+                ]
+                x = net.linear(net.layer_norm(net.concat(parts, 3)), 2 * x.shape[-1], bias=False)
+            for i in range(depth):
+                shift = window // 2 if i % 2 and x.shape[1] > window else 0
+                x = block(net, x, x.shape[-1] // 32, shift)
+        x = net.layer_norm(x)
+        mean = net.node("ReduceMean", [x], (net.batch, x.shape[-1]), axes=[1, 2], keepdims=0)
+        return [net.classifier(mean, 1000)]
+
+    return build
+
+
+def reduced_attention(net: Net, x: Value, heads: int, side: int, ratio: int) -> Value:
+    """Attention whose keys and values come from the image reduced by `ratio`."""
+    q = net.linear(x, x.shape[-1])
+    small = x
+    if ratio > 1:
+        small = net.tokens(patches(net, net.image(x, side, side), x.shape[-1], ratio))
+        small = net.layer_norm(small)
+    k, v = net.split(net.linear(small, 2 * x.shape[-1]), [x.shape[-1]] * 2, 2)
+    n, _, c = q.shape
+    scores = net.matmul(net.heads(q, heads), net.transpose(net.heads(k, heads), 0, 1, 3, 2))
+    context = net.matmul(net.softmax(net.scale(scores, (c // heads) ** -0.5)), net.heads(v, heads))
+    return net.linear(net.reshape(net.transpose(context, 0, 2, 1, 3), n, q.shape[1], c), c)
+
+
+def twins(
+    widths: tuple[int, ...], depths: tuple[int, ...], heads: tuple[int, ...], ratios: tuple[int, ...], *, windows: bool
+) -> Callable[[Net], list[Value]]:
+    """Twins: PCPVT (reduced keys everywhere), or SVT with windows of 7 in every other block."""
+
+    def build(net: Net) -> list[Value]:
+        x, side = net.input(3, 224, 224), 224
+        for stage, (width, depth) in enumerate(zip(widths, depths, strict=True)):
+            size = 2 if stage else 4
+            y, side = net.layer_norm(net.tokens(patches(net, x, width, size))), side // size
+            for i in range(depth):
+                normed = net.layer_norm(y)
+                local = windows and i % 2 == 0
+                if local:
+                    mixed = locally(net, normed, heads[stage], side)
+                else:
+                    mixed = reduced_attention(net, normed, heads[stage], side, ratios[stage])
+                y = net.add(y, mixed)
+                y = net.add(y, feed_forward(net, net.layer_norm(y), (4 if windows or stage > 1 else 8) * width))
+                if i == 0:
+                    image = net.image(y, side, side)
+                    y = net.tokens(net.add(net.depthwise(image, 3, act=None), image))
+            x = net.image(y, side, side)
+        mean = net.node("ReduceMean", [net.layer_norm(y)], (net.batch, widths[-1]), axes=[1], keepdims=0)
+        return [net.classifier(mean, 1000)]
+
+    def locally(net: Net, x: Value, heads: int, side: int) -> Value:
+        n, tokens, c = x.shape
+        k = side // 7
+        y = net.transpose(net.reshape(x, n, k, 7, k, 7, c), 0, 1, 3, 2, 4, 5)
+        y = self_attention(net, net.reshape(y, n * k * k, 49, c), heads)
+        y = net.transpose(net.reshape(y, n, k, k, 7, 7, c), 0, 1, 3, 2, 4, 5)
+        return net.reshape(y, n, tokens, c)
+
+    return build
+
+
+def convnext_tiny(net: Net) -> list[Value]:
+    """A wide depthwise convolution and two products over channels that stand last."""
+
+    def normed(x: Value) -> Value:
+        return net.transpose(net.layer_norm(net.transpose(x, 0, 2, 3, 1)), 0, 3, 1, 2)
+
+    x = normed(patches(net, net.input(3, 224, 224), 96, 4))
+    for stage, depth in enumerate((3, 3, 9, 3)):
+        if stage:
+            x = patches(net, normed(x), 2 * x.shape[1], 2)
+        for _ in range(depth):
+            y = net.transpose(net.depthwise(x, 7, act=None), 0, 2, 3, 1)
+            y = feed_forward(net, net.layer_norm(y), 4 * x.shape[1])
+            x = net.add(x, net.transpose(net.mul(y, net.weight(x.shape[1])), 0, 3, 1, 2))
+    x = net.flatten(net.global_pool(x))
+    return [net.classifier(net.layer_norm(x), 1000)]
+
+
+def tnt_small(net: Net) -> list[Value]:
+    """Transformer in transformer: 4 x 4 pixels of 24 features inside each of 196 patches of 384."""
+    x = net.conv(net.input(3, 224, 224), 24, 7, 4, act=None)
+    n = net.batch
+    pixels = net.transpose(net.reshape(x, n, 24, 14, 4, 14, 4), 0, 2, 4, 3, 5, 1)
+    pixels = net.add(net.reshape(pixels, n * 196, 16, 24), net.weight(1, 16, 24))
+    words = net.layer_norm(net.linear(net.reshape(net.layer_norm(pixels), n, 196, 384), 384))
+    words = net.add(with_class_token(net, words), net.weight(1, 197, 384))
+    for _ in range(12):
+        pixels = net.add(pixels, self_attention(net, net.layer_norm(pixels), 4))
+        pixels = net.add(pixels, feed_forward(net, net.layer_norm(pixels), 96))
+        gathered = net.linear(net.layer_norm(net.reshape(pixels, n, 196, 384)), 384)
+        rest = net.add(net.slice(words, 1, 1, 197), gathered)
+        words = net.concat([net.slice(words, 1, 0, 1), rest], 1)
+        words = net.add(words, self_attention(net, net.layer_norm(words), 6))
+        words = net.add(words, feed_forward(net, net.layer_norm(words), 1536))
+    return [net.classifier(first_token(net, net.layer_norm(words)), 1000)]

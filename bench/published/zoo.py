@@ -1,0 +1,85 @@
+"""Which builder stands for which published network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from published import convnets, images, transformers
+from published.net import Net, Value
+
+Builder = Callable[[Net], list[Value]]
+
+bottleneck, residual, bert, vit = convnets.bottleneck, convnets.residual, transformers.bert, transformers.vit
+
+NETWORKS: dict[str, Builder] = {
+    "ResNet18": residual([2, 2, 2, 2], convnets.basic),
+    "ResNet34": residual([3, 4, 6, 3], convnets.basic),
+    "ResNet50": residual([3, 4, 6, 3], bottleneck()),
+    "ResNet101": residual([3, 4, 23, 3], bottleneck()),
+    "ResNet152": residual([3, 8, 36, 3], bottleneck()),
+    "WideResNet50_2": residual([3, 4, 6, 3], bottleneck(base=128)),
+    "WideResNet101_2": residual([3, 4, 23, 3], bottleneck(base=128)),
+    "ResNeXt50_32x4d": residual([3, 4, 6, 3], bottleneck(groups=32, base=4)),
+    "ResNeXt101_32x8d": residual([3, 4, 23, 3], bottleneck(groups=32, base=8)),
+    "SE-ResNet50": residual([3, 4, 6, 3], bottleneck(squeeze=16)),
+    "SE-ResNet50 (dir Resnetvd)": residual([3, 4, 6, 3], bottleneck(squeeze=16)),
+    "SKNet50": residual([3, 4, 6, 3], convnets.selective),
+    "Res2Net101_v1b": residual([3, 4, 23, 3], convnets.res2, deep_stem=True),
+    "RegNetX-1.6GF": convnets.regnet([72, 168, 408, 912], [2, 4, 10, 2], 24, squeeze=False),
+    "RegNetY-1.6GF": convnets.regnet([48, 120, 336, 888], [2, 6, 17, 2], 24, squeeze=True),
+    "DPN131": convnets.dpn131,
+    "DenseNet121": convnets.densenet121,
+    "VGG19": convnets.vgg19,
+    "VoVNet39": convnets.vovnet39,
+    "GoogLeNet": convnets.googlenet,
+    "InceptionResNetV2": convnets.inception_resnet_v2,
+    "Xception": convnets.xception,
+    "MobileNetV1": convnets.mobilenet_v1,
+    "MobileNetV3-large": convnets.mobilenet_v3,
+    "EfficientNet-B0": convnets.efficientnet(224, 1.0, 1.0),
+    "EfficientNet-B3": convnets.efficientnet(300, 1.2, 1.4),
+    "EfficientNet-B5": convnets.efficientnet(456, 1.6, 2.2),
+    "EfficientNetV2-rw-t-288": convnets.efficientnet_v2_rw_t,
+    "GhostNet1.0x": convnets.ghostnet,
+    "ShuffleNetV1_1.0x_g3": convnets.shufflenet_v1,
+    "RepVGG-A0": convnets.repvgg_a0,
+    "OSNet_x1.0": convnets.osnet,
+    "NASNet-A-large": convnets.nasnet_large,
+    "PNASNet5large": convnets.pnasnet_large,
+    "C3D (10 crops)": images.c3d,
+    "DnCNN-17-481": images.dncnn,
+    "UNet-572": images.unet,
+    "SSD300-VGG16": images.ssd300,
+    "YOLOX-tiny-640": images.yolox(0.375, 0.33),
+    "YOLOX-s-640": images.yolox(0.5, 0.33),
+    "YOLOX-x-640": images.yolox(1.25, 1.33),
+    "YOLOv3-416": images.yolov3,
+    "YOLOv4-608": images.yolov4,
+    "ALBERT-base-seq128": bert(128, embedding=128, vocabulary=30000),
+    "BERT-base-seq64": bert(64, head="spans"),
+    "BERT-base-seq256": bert(256, head="spans"),
+    "BERT-base-seq320": bert(320, head="spans"),
+    "BERT-base-seq384": bert(384, head="spans"),
+    "BERT-base-seq512": bert(512, head="spans"),
+    "BERT-large-seq128": bert(128, layers=24, hidden=1024, head="spans"),
+    "BERT-large-seq256": bert(256, layers=24, hidden=1024, head="spans"),
+    "BERT-large-seq384": bert(384, layers=24, hidden=1024, head="spans"),
+    "BERT-large-seq512": bert(512, layers=24, hidden=1024, head="spans"),
+    "BERT-large-NER-seq512": bert(512, layers=24, hidden=1024, head="spans"),
+    "ERNIE3-base-seq128": bert(128, vocabulary=40000),
+    "UIE-base-seq128": bert(128, vocabulary=40000, head="spans"),
+    "RoBERTa-base-seq32": bert(32, vocabulary=50265),
+    "ViT-B/16-224": vit(224, 16),
+    "ViT-B/16-384": vit(384, 16),
+    "ViT-B/32-224": vit(224, 32),
+    "ViT-B/8-224": vit(224, 8),
+    "ViT-S/16-224": vit(224, 16, width=384),
+    "BEiT-B/16-224": vit(224, 16, beit=True),
+    "Swin-T-224": transformers.swin(224, 96, (2, 2, 6, 2), 7),
+    "Swin-B-384": transformers.swin(384, 128, (2, 2, 18, 2), 12),
+    "Twins-PCPVT-S": transformers.twins((64, 128, 320, 512), (3, 4, 6, 3), (1, 2, 5, 8), (8, 4, 2, 1), windows=False),
+    "Twins-SVT-L": transformers.twins((128, 256, 512, 1024), (2, 2, 18, 2), (4, 8, 16, 32), (8, 4, 2, 1), windows=True),
+    "ConvNeXt-T": transformers.convnext_tiny,
+    "TNT-S": transformers.tnt_small,
+}
+"""By the name in the table. VOLO-D1 and XCiT-S12/16 are missing: fold and cross-covariance attention."""

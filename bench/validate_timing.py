@@ -1,0 +1,264 @@
+"""Times of whole networks on the modelled 310P3 beside published measurements.
+
+    python bench/validate_timing.py TABLE.csv [--only PATTERN] [--batches 1,8] [--precision fp16] [--cache DIR]
+                                    [--soc NAME|FILE] [--timeout 900] [--page FILE]
+
+TABLE has the columns model, precision, batch, latency_ms, gmac. `published/` builds each network (its MACs agree with
+column gmac, or the row says so), this compiler compiles it and the chip model times it; nothing is read from
+the table before the comparison. Compiled programs without their weights are kept in DIR, so that another chip file or
+another version of the chip model times them again without compiling. One process a network and batch.
+
+Prints a row for each, then by network: the error is |ours / published - 1|, a network's is the mean over its batches.
+Networks whose sha256 of the name is odd are those to report; the even ones are those that a chip file may be fitted
+on. `--page` writes the same as a page of the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import fnmatch
+import hashlib
+import json
+import pickle
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from published.net import Net
+from published.zoo import NETWORKS
+
+Row = dict[str, Any]
+
+MACS_AGREE = 0.04
+"""How far a builder's MACs may be from the table's without a remark."""
+
+
+def main() -> int:
+    """Prints the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", type=Path, help="the published measurements")
+    parser.add_argument("--only", default="*", help="pattern of network names")
+    parser.add_argument("--batches", default="", help="batch sizes, with commas (default: all that are published)")
+    parser.add_argument("--precision", default="fp16", help="fp16 (default)")
+    parser.add_argument("--soc", default="Ascend310P3", help="chip or chip file")
+    parser.add_argument("--cache", type=Path, help="folder of compiled programs, kept (default: none kept)")
+    parser.add_argument("--timeout", type=float, default=900, help="seconds a network and batch (default 900)")
+    parser.add_argument("--page", type=Path, help="also write a page in Markdown")
+    parser.add_argument("--one", nargs=2, metavar=("NETWORK", "BATCH"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(predict(options.one[0], int(options.one[1]), options.soc, options.cache)))
+        return 0
+    rows = compare(options)
+    if not rows:
+        print("error: no row of the table has a builder under these options", file=sys.stderr)
+        return 1
+    print("\n".join(summary(rows)))
+    if options.page:
+        options.page.write_text(page(rows, options.soc))
+    return 0
+
+
+def compare(options: argparse.Namespace) -> list[Row]:
+    """The published rows that are asked for, each with our time."""
+    batches = {int(batch) for batch in options.batches.split(",") if batch}
+    rows: list[Row] = []
+    print(
+        f"{'network':<28}{'batch':>6}{'published ms':>14}{'ours ms':>10}{'ratio':>7}{'tasks':>7}  where the time goes"
+    )
+    with options.table.open() as file:
+        published = [row for row in csv.DictReader(file) if row["precision"] == options.precision]
+    missing = sorted({row["model"] for row in published} - NETWORKS.keys())
+    for row in published:
+        name, batch = row["model"], int(row["batch"])
+        if name not in NETWORKS or not fnmatch.fnmatch(name, options.only) or (batches and batch not in batches):
+            continue
+        ours = in_own_process(name, batch, options)
+        if "error" in ours:
+            print(
+                f"{name:<28}{batch:>6}{float(row['latency_ms']):>14.3f}{'-':>10}{'-':>7}{'-':>7}  {ours['error']}",
+                flush=True,
+            )
+            continue
+        ours |= {"network": name, "batch": batch, "published": float(row["latency_ms"])}
+        ours["ratio"] = ours["ms"] / ours["published"]
+        rows.append(ours)
+        macs = ours["macs"] / batch / 1e9 / float(row["gmac"])
+        print(line(ours) + ("" if abs(macs - 1) < MACS_AGREE else f"; MACs {macs:.2f} times the table's"), flush=True)
+    if missing:
+        print(f"without a builder: {', '.join(missing)}")
+    return rows
+
+
+def in_own_process(name: str, batch: int, options: argparse.Namespace) -> Row:
+    """`predict` in a process of its own; an error is a row as well."""
+    arguments = [sys.executable, __file__, str(options.table), "--soc", options.soc, "--one", name, str(batch)]
+    if options.cache:
+        arguments += ["--cache", str(options.cache)]
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=options.timeout)
+    except subprocess.TimeoutExpired:
+        return {"error": f"more than {options.timeout:.0f} s"}
+    if done.returncode:
+        return {"error": (done.stderr.strip().splitlines() or ["no message"])[-1][:120]}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def predict(name: str, batch: int, soc: str, cache: Path | None) -> Row:
+    """Our time of a network at a batch size, and where it goes."""
+    from graph_engine.target_ascend.runtime.device import run
+
+    kept = cache / f"{name.replace('/', '_')}@{batch}.program" if cache else None
+    started = time.process_time()
+    if kept and kept.exists():
+        program = pickle.loads(kept.read_bytes())
+    else:
+        program = compiled(name, batch, soc)
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(pickle.dumps(program))
+    middle = time.process_time()
+    profile = run(replace(program, soc=soc), mode="timing").profile
+    assert profile is not None
+    counts: Counter[str] = Counter()
+    times: Counter[str] = Counter()
+    for task in profile.tasks:
+        counts[task.type] += 1
+        times[task.type] += task.duration_us
+    net = Net(batch)
+    NETWORKS[name](net)
+    return {
+        "macs": net.macs,
+        "ms": profile.latency_us / 1e3,
+        "tasks": len(profile.tasks),
+        "types": [(kind, counts[kind], us) for kind, us in times.most_common(5)],
+        "seconds": (middle - started, time.process_time() - middle),
+    }
+
+
+def compiled(name: str, batch: int, soc: str) -> Any:
+    """The network's program without its weights, which no time depends on."""
+    from graph_engine.frontend_onnx.importer import import_onnx
+    from graph_engine.lowering.emit_program import emit_program
+    from graph_engine.pipelines.compile import compile_module
+
+    with tempfile.TemporaryDirectory() as folder:
+        net = Net(batch)
+        module = import_onnx(net.save(NETWORKS[name](net), Path(folder)))
+        compile_module(module, soc)
+        return replace(emit_program(module), weights=b"")
+
+
+def line(row: Row) -> str:
+    """One network and batch."""
+    where = ", ".join(f"{count} {kind} {us / row['ms'] / 10:.0f}%" for kind, count, us in row["types"][:4])
+    return (
+        f"{row['network']:<28}{row['batch']:>6}{row['published']:>14.3f}{row['ms']:>10.3f}{row['ratio']:>7.2f}"
+        f"{row['tasks']:>7}  {where}"
+    )
+
+
+# -- statistics ---------------------------------------------------------------------------------------------------------
+
+
+def to_report(name: str) -> bool:
+    """Whether a network is one to report, not one to fit on: sha256 of its name is odd."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2 == 1
+
+
+def by_network(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each network, by batch."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row["batch"]):
+        found[row["network"]].append(row)
+    return dict(found)
+
+
+def error(rows: Sequence[Row]) -> float:
+    """A network's error: the mean over its batches of |ours / published - 1|."""
+    return statistics.mean(abs(row["ratio"] - 1) for row in rows)
+
+
+def best_within_a_step(rows: Sequence[Row]) -> bool:
+    """Whether the batch of the highest throughput is that of the published curve or a neighbour of it."""
+    ours = max(range(len(rows)), key=lambda i: rows[i]["batch"] / rows[i]["ms"])
+    published = max(range(len(rows)), key=lambda i: rows[i]["batch"] / rows[i]["published"])
+    return abs(ours - published) <= 1
+
+
+def spearman(rows: Sequence[Row]) -> float:
+    """Rank correlation of our throughput with the published one."""
+
+    def ranks(values: Sequence[float]) -> list[float]:
+        order = sorted(values)
+        return [(order.index(v) + len(order) - 1 - order[::-1].index(v)) / 2 for v in values]
+
+    ours = ranks([row["batch"] / row["ms"] for row in rows])
+    published = ranks([row["batch"] / row["published"] for row in rows])
+    return statistics.correlation(ours, published) if len(rows) > 1 else float("nan")
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """The figures of merit: of the networks to report, of those to fit on, of all."""
+    lines = [
+        f"{'networks':<12}{'number':>8}{'median error':>14}{'p75':>8}{'median ratio':>14}{'best batch':>12}{'Spearman':>10}"
+    ]
+    networks = by_network(rows)
+    for title, chosen in (
+        ("to report", {n: r for n, r in networks.items() if to_report(n)}),
+        ("to fit on", {n: r for n, r in networks.items() if not to_report(n)}),
+        ("all", networks),
+    ):
+        if not chosen:
+            continue
+        errors = sorted(error(r) for r in chosen.values())
+        flat = [row for r in chosen.values() for row in r]
+        curves = [r for r in chosen.values() if len(r) > 2]
+        agreed = f"{sum(map(best_within_a_step, curves))}/{len(curves)}"
+        upper = errors[min(len(errors) - 1, int(0.75 * len(errors)))]
+        lines.append(
+            f"{title:<12}{len(chosen):>8}{statistics.median(errors):>14.1%}{upper:>8.1%}"
+            f"{statistics.median(row['ratio'] for row in flat):>14.2f}{agreed:>12}{spearman(flat):>10.3f}"
+        )
+    return lines
+
+
+def page(rows: Sequence[Row], soc: str) -> str:
+    """The comparison as a page."""
+    text = [
+        "# Times beside published measurements",
+        "",
+        f"Written by `bench/validate_timing.py`: whole networks in fp16 on the modelled {soc} beside the throughput that",
+        "the public model zoo states for one Ascend310P3. `published/` builds the networks; their MACs are those of the",
+        "papers. A network's error is the mean over its batches of |ours / published - 1|; the spread between two published",
+        "revisions of one figure is 10 % in the median. Networks with an odd sha256 of the name are reported, the others may",
+        "serve to fit the chip file.",
+        "",
+        "```text",
+        *summary(rows),
+        "```",
+        "",
+        "| network | report | error | ours / published by batch | tasks | where the time goes |",
+        "|---|---|---|---|---|---|",
+    ]
+    networks = by_network(rows)
+    for name in sorted(networks, key=lambda name: -error(networks[name])):
+        found = networks[name]
+        ratios = ", ".join(f"{row['batch']}: {row['ratio']:.2f}" for row in found)
+        last = found[-1]
+        where = ", ".join(f"{count} {kind} {us / last['ms'] / 10:.0f} %" for kind, count, us in last["types"][:3])
+        kind = "yes" if to_report(name) else ""
+        text.append(f"| {name} | {kind} | {error(found):.0%} | {ratios} | {last['tasks']} | {where} |")
+    return "\n".join([*text, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
