@@ -28,6 +28,7 @@ from graph_engine.dialects.ge.precision import FP32, precision_of
 from graph_engine.planning.bounds import Bounds
 from graph_engine.transforms.force_fp16 import needs_halving, stays
 from graph_engine.transforms.fp16_hazards import HALF, HAZARDS
+from graph_engine.transforms.fp16_propagation import Propagation
 from graph_engine.transforms.fp16_sample import losses, sample_inputs
 from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.masks import harmless_mask, keepers, only_limits
@@ -37,6 +38,8 @@ from graph_engine.transforms.value_ranges import Ranges
 
 SHOWN = 4
 """Node names in a message; all are in the remark's arguments."""
+MARGIN = 0.5
+"""What part of the fp16 bound a cure may use up: it is measured on one sample."""
 
 
 def halved_operators(block: Block) -> Iterator[GeOp]:
@@ -64,8 +67,8 @@ def keeping(ops: Iterable[Operation]) -> tuple[str, list[str]]:
     )
 
 
-def check_constants(ops: list[GeOp], ranges: Ranges) -> None:
-    """One remark for each constant with a number that fp16 does not have."""
+def check_constants(ops: list[GeOp], ranges: Ranges) -> Iterator[Operation]:
+    """One remark for each constant with a number that fp16 does not have; gives the operators to keep in fp32."""
     users: dict[SSAValue, list[GeOp]] = {}
     for op in ops:
         for index, value in enumerate(op.operands):
@@ -85,41 +88,70 @@ def check_constants(ops: list[GeOp], ranges: Ranges) -> None:
         rounded = f"becomes {HALF.low if number < 0 else HALF.high:g}"
         becomes = "stays infinite, or becomes 65504 on a chip that saturates" if isinf(number) else rounded
         also = f" (so do {len(readers) - 1} more)" if len(readers) > 1 else ""
-        option, names = keeping(keepers(readers, ranges))
+        kept = keepers(readers, ranges)
+        option, names = keeping(kept)
         text = f"reads{also} the constant {number:g}, which is outside fp16's range and {becomes}; {option}"
         warning("ConstantOutOfRange", readers[0], text, value=str(number), nodes=names)
+        yield from kept
 
 
-def check_operators(ops: list[GeOp], ranges: Ranges) -> None:
-    """One remark for each hazard, at the first operator that has it."""
+def check_operators(ops: list[GeOp], ranges: Ranges) -> Iterator[Operation]:
+    """One remark for each hazard, at the first operator that has it; gives the operators to keep in fp32."""
     for hazard in HAZARDS:
         found = [op for op in ops if hazard.found(op, ranges)]
         if found:
-            option, names = keeping(kept for op in found for kept in hazard.together(op, ranges))
+            kept = [one for op in found for one in hazard.together(op, ranges)]
+            option, names = keeping(kept)
             others = len(node_names(found)) - 1
             also = f" (so do {others} more)" if others else ""
             warning(hazard.name, found[0], f"{hazard.text}{also}; {option}", nodes=names)
+            yield from kept
 
 
-def check_sample(block: Block, ops: list[GeOp], ranges: Ranges, path: str) -> None:
-    """One remark on what overflows on the sample in `path`, one on what rounding moves by more than the fp16 bound."""
-    found = list(losses(block, sample_inputs(block, path), ops))
+def check_sample(block: Block, ops: list[GeOp], ranges: Ranges, path: str, told: list[Operation]) -> None:
+    """One remark on what overflows on the sample in `path`, one on what rounding moves by more than the fp16 bound.
+
+    And one on what magnifies the rounding of all others beyond it, if an output is still outside when what the first two
+    name is in fp32, and the operators `told` of before.
+    """
+    inputs = sample_inputs(block, path)
+    found = list(losses(block, inputs, ops))
+    kept = list(told)
     beyond = [loss for loss in found if loss.overflows and not loss.reads_beyond]
     if beyond:
         worst = max(beyond, key=lambda loss: loss.largest)
         text = f"reaches {worst.largest:.6g}, beyond fp16, on the sample"
-        kept = [loss.op for loss in found if loss.overflows or loss.reads_beyond]
-        _warn_of_sample("SampleOutOfRange", worst.op, text, len(beyond), kept)
+        outside = [loss.op for loss in found if loss.overflows or loss.reads_beyond]
+        _warn_of_sample("SampleOutOfRange", worst.op, text, len(beyond), outside)
+        kept += outside
     inexact = [loss for loss in found if loss.share > FP16_SHARE and not loss.overflows]
     if inexact:
         worst = max(inexact, key=lambda loss: loss.share)
         text = f"moves by {min(worst.share, 1):.0%} of its range when rounded on the sample"
         makers = [ranges.definition(value) for loss in inexact for value in loss.op.operands]
-        kept = [op for op in makers if isinstance(op, GeOp) and not isinstance(op, ConstantOp)]
-        _warn_of_sample("SampleLosesDigits", worst.op, text, len(inexact), [*kept, *(loss.op for loss in inexact)])
+        exact = [op for op in makers if isinstance(op, GeOp) and not isinstance(op, ConstantOp)]
+        exact += [loss.op for loss in inexact]
+        _warn_of_sample("SampleLosesDigits", worst.op, text, len(inexact), exact)
+        kept += exact
+    check_outputs(Propagation(block, inputs, ops, ranges), kept)
 
 
-def _warn_of_sample(name: str, op: GeOp, text: str, count: int, kept: list[GeOp]) -> None:
+def check_outputs(graph: Propagation, kept: list[Operation]) -> None:
+    """One remark, at the operator where the rounding of all before it leaves the fp16 bound, if an output does."""
+    kernels = graph.kernels_of(kept)
+    outputs = graph.outputs_beyond(FP16_SHARE, kernels)
+    magnified = graph.magnified(FP16_SHARE, kernels, outputs) if outputs else []
+    if not magnified:
+        return
+    worst = max(magnified, key=lambda found: found.share)
+    cure = graph.cure(FP16_SHARE * MARGIN, kernels, outputs)
+    text = f"magnifies what is rounded before it to {min(worst.share, 1):.0%} of its range on the sample"
+    if cure.everything:
+        text += "; to cure it takes all that leads to the outputs, as with --precision-mode=must_keep_origin_dtype"
+    _warn_of_sample("SampleMagnifiesRounding", worst.op, text, len(magnified), cure.kernels)
+
+
+def _warn_of_sample(name: str, op: GeOp, text: str, count: int, kept: Iterable[Operation]) -> None:
     also = f" (so do {count - 1} more)" if count > 1 else ""
     option, names = keeping(kept)
     warning(name, op, f"{text}{also}; {option}", nodes=names)
@@ -139,7 +171,6 @@ class CheckFp16Range(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in graphs(op):
             ranges, ops = Ranges(block), list(halved_operators(block))
-            check_constants(ops, ranges)
-            check_operators(ops, ranges)
+            told = [*check_constants(ops, ranges), *check_operators(ops, ranges)]
             if self.sample:
-                check_sample(block, ops, ranges, self.sample)
+                check_sample(block, ops, ranges, self.sample, told)

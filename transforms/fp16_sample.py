@@ -1,7 +1,8 @@
 """What rounding to fp16 costs each operator by itself, measured on one sample of the inputs.
 
-Every operator is evaluated twice: in fp32, and in fp16 on operands that were computed in fp16 from fp32 numbers. So a
-loss is told where it arises, not where it is seen, and also at an operator that magnifies what the one before lost.
+Every operator is evaluated in fp32, in fp16 on the fp32 numbers rounded, and in fp16 on what the operators before it
+give of such numbers. So a loss is told where it arises, not where it is seen, and also at an operator that magnifies what
+the one before lost. What magnifies the losses of a whole graph is found by `fp16_propagation`.
 """
 
 from __future__ import annotations
@@ -71,26 +72,29 @@ def losses(block: Block, inputs: Mapping[SSAValue, Array], halved: Iterable[GeOp
 
     chosen = set(halved)
     values: dict[SSAValue, Array] = dict(inputs)
-    rounded: dict[SSAValue, Array] = {}
-    """What the operator that makes a value would give in fp16."""
+    once: dict[SSAValue, Array] = {}
+    """What the operator that makes a value gives in fp16 of fp32 numbers."""
     with np.errstate(all="ignore"):
-        for op in _flat(block, values, rounded):
+        for op in flat(block, values, once):
             operands = [values[value] for value in op.operands]
             results = evaluate_op(op, operands)
             values.update(zip(op.results, results, strict=True))
             if isinstance(op, GeOp) and op in chosen and element_of(op.results[0]) == f32:
-                halves = [
-                    x if element_of(value) != f32 or stays(op, index) else rounded.get(value, _half(x))
-                    for index, (value, x) in enumerate(zip(op.operands, operands, strict=True))
-                ]
+                rounds = [element_of(value) == f32 and not stays(op, i) for i, value in enumerate(op.operands)]
+                halves = [half(x) if yes else x for yes, x in zip(rounds, operands, strict=True)]
+                made = [once.get(v, x) if yes else x for v, yes, x in zip(op.operands, rounds, halves, strict=True)]
                 if any(np.isinf(x).any() for x in halves if x.dtype.kind == "f"):
                     yield Loss(op, 0.0, float(np.abs(results[0]).max(initial=0)), reads_beyond=True)
                 else:
-                    rounded[op.results[0]] = _half(evaluate_op(op, halves)[0])
-                    yield _loss(op, results[0], rounded[op.results[0]])
+                    alone = half(evaluate_op(op, halves)[0])
+                    behind = half(evaluate_op(op, made)[0])
+                    # What only moves or limits numbers hands on what the one before lost.
+                    once[op.results[0]] = behind if np.array_equal(alone, half(results[0])) else alone
+                    yield _loss(op, results[0], behind)
 
 
-def _half(x: Array) -> Array:
+def half(x: Array) -> Array:
+    """fp32 numbers rounded to fp16, still as fp32; infinite beyond it."""
     import numpy as np
 
     return x.astype(np.float16).astype(np.float32)
@@ -107,14 +111,14 @@ def _loss(op: GeOp, right: Array, rounded: Array) -> Loss:
     return Loss(op, float(error / (np.ptp(wide) or np.abs(wide).max() or 1.0)), float(np.abs(wide).max()))
 
 
-def _flat(block: Block, *kept: dict[SSAValue, Array]) -> Iterator[Operation]:
+def flat(block: Block, *kept: dict[SSAValue, Array]) -> Iterator[Operation]:
     """The operators of a block, those inside kernels too; `kept` passes their borders and forgets what is read last."""
     last = {value: op for op in block.ops for value in op.operands}
     for op in tuple(block.ops)[:-1]:
         if isinstance(op, FusedOp):
             for values in kept:
                 values.update((i, values[o]) for i, o in zip(op.block.args, op.operands, strict=True) if o in values)
-            yield from _flat(op.block, *kept)
+            yield from flat(op.block, *kept)
             for values in kept:
                 pairs = zip(op.results, op.terminator.operands, strict=True)
                 values.update((outer, values[inner]) for outer, inner in pairs if inner in values)
