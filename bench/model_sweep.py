@@ -171,11 +171,18 @@ def examine(path: Path, folder: Path, derivation: str = "", *, fp16: bool = Fals
             return row | {"verdict": verdict}
     row["error"] = distance(expected, found)
     if fp16:
-        row |= fp16_columns(model, module, lambda seed: inputs(model, shapes, values, most, seed), onnxruntime_session)
+        row |= fp16_columns(
+            model,
+            module,
+            lambda seed: inputs(model, shapes, values, most, seed),
+            onnxruntime_session,
+            lambda: spread(model, feeds, expected),
+        )
     bound = HALF_TOLERANCE if in_half(model) else TOLERANCE
     if row["error"] <= bound:
         return row | {"verdict": "agrees"}
-    row["spread"] = spread(model, feeds, expected)
+    if "spread" not in row:
+        row["spread"] = spread(model, feeds, expected)
     if row["error"] <= 2 * row["spread"]:
         return row | {"verdict": f"agrees as far as onnxruntime with itself ({row['spread']:.1e})"}
     return row | {"verdict": "differs"}
