@@ -66,6 +66,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-rms-norm"),
     (Phase.FUSED, "fuse-group-norm"),
     (Phase.FUSED, "fuse-split-conv-concat"),
+    (Phase.FUSED, "fuse-same-input-convs{soc=$soc}"),
     (Phase.FUSED, "fuse-conv-bn-relu"),
     (Phase.FUSED, "fuse-transpose-matmul"),
     (Phase.FUSED, "fuse-heads"),

@@ -21,6 +21,7 @@ GRAPH: dict[str, tuple[str, ...]] = {
     "PadMaxPool": ("fold-pad-into-pool",),
     "SplitConvConcat": ("fuse-split-conv-concat",),
     "ASplitConv2dConcatPass": ("fuse-split-conv-concat",),
+    "SameInputConv2dPass": ("fuse-same-input-convs",),
     # matrix products
     "MatMulBiasAdd": ("fold-bias-into-matmul",),
     "BatchMatmulFusionPass": ("fuse-transpose-matmul",),
@@ -41,7 +42,7 @@ GRAPH: dict[str, tuple[str, ...]] = {
             *("MaxPoolQuantProcess", "SplitQuant", "V100NotRequant", "V100Requant", "V200NotRequant", "V200Requant"),
             *("SpaceToBatchConv2dBatchToSpace", "ADepthwiseFusion", "DepthwiseToConv2d"),
             *("AReduceAll", "AReduceAny", "AReduceMax", "AReduceMean", "AReduceMin", "AReduceProd", "AReduceSum"),
-            *("ABatchnormFusion", "AGroupNormSilu", "GroupNormRelu", "AddLayerNormDynamicQuant", "SameInputConv2dPass"),
+            *("ABatchnormFusion", "AGroupNormSilu", "GroupNormRelu", "AddLayerNormDynamicQuant"),
             *("FusedInferAttentionScore", "GLU", "CommonGRU", "MatmulLayerNormReduce"),
             *("BatchMatMulDequantElemwise", "ZConcatD", "ZConcatv2d", "ZConcatExt3", "ZSplitD", "ReluFusion"),
             *("MatmulCast", "BatchMatMulV2Reduce", "AAMatMulNzToNd", "SwinTransformerLnQKV", "DropOutDoMask"),

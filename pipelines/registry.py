@@ -44,6 +44,7 @@ PASSES: dict[str, str] = {
     "fuse-rms-norm": "graph_engine.transforms.fuse_rms_norm:FuseRmsNorm",
     "fuse-group-norm": "graph_engine.transforms.fuse_group_norm:FuseGroupNorm",
     "fuse-split-conv-concat": "graph_engine.transforms.fuse_split_conv_concat:FuseSplitConvConcat",
+    "fuse-same-input-convs": "graph_engine.transforms.fuse_same_input_convs:FuseSameInputConvs",
     "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",
     "fuse-transpose-matmul": "graph_engine.transforms.fuse_transpose_matmul:FuseTransposeMatmulPass",
     "fuse-heads": "graph_engine.transforms.fuse_heads:FuseHeads",

@@ -16,9 +16,12 @@ HALF = 2
 
 def product_us(soc: Soc, m: int, k: int, n: int) -> float:
     """Microseconds of a task that multiplies an (m, k) by a (k, n) matrix, tiles of the result dealt to all cores."""
-    tile_m, tile_k, tile_n = soc.cube.tile["f16"]
-    cycles = ceil(ceil(m / tile_m) * ceil(n / tile_n) / soc.cores.aic) * ceil(k / tile_k)
-    return soc.overheads.kernel_task_us + max(cycles / soc.freq_mhz.cube, _moved_us(soc, m * k + k * n + m * n))
+    return soc.overheads.kernel_task_us + max(_cube_us(soc, m, k, n), _moved_us(soc, m * k + k * n + m * n))
+
+
+def convolution_us(soc: Soc, x: int, m: int, k: int, n: int) -> float:
+    """Microseconds of a task that convolves `x` elements into `m` pixels of `n` channels, each a sum of `k` products."""
+    return soc.overheads.kernel_task_us + max(_cube_us(soc, m, k, n), _moved_us(soc, x + k * n + m * n))
 
 
 def copy_us(soc: Soc, elements: int) -> float:
@@ -28,3 +31,9 @@ def copy_us(soc: Soc, elements: int) -> float:
 
 def _moved_us(soc: Soc, elements: int) -> float:
     return elements * HALF / soc.ddr.total_bytes_per_s * 1e6
+
+
+def _cube_us(soc: Soc, m: int, k: int, n: int) -> float:
+    tile_m, tile_k, tile_n = soc.cube.tile["f16"]
+    cycles = ceil(ceil(m / tile_m) * ceil(n / tile_n) / soc.cores.aic) * ceil(k / tile_k)
+    return cycles / soc.freq_mhz.cube
