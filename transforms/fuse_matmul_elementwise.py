@@ -29,7 +29,7 @@ from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteCont
 from graph_engine.transforms.epilogue import MAX_OPERATORS, fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped
+from graph_engine.transforms.recipes import Known, cast_to, elementwise, in_shape, known, per_channel, reshaped
 
 Roots = tuple[type[Operation], ...]
 
@@ -123,11 +123,14 @@ class LiftElementwiseToMatmul(Pattern):
                 shape = shape_of(other)
                 if other is value:
                     operands.append(reshape.x)
-                elif shape == target and not _leads_to_product(other.owner):
+                elif shape == target and not (single_user(other) is op and _leads_to_product(other.owner)):
                     made.append(ReshapeOp(other, shape=source))
                     made[-1].location = op.location
                     operands.append(made[-1].results[0])
-                elif len(shape) <= len(source) and prod(shape) in (1, *shape[-1:]) and prod(shape) in (1, source[-1]):
+                elif prod(shape) in (1, source[-1]) and prod(shape) in (1, *shape[-1:]):
+                    if len(shape) > len(source):
+                        made.append(in_shape(other, shape[-1:]))
+                        other = made[-1].results[0]
                     operands.append(other)
             if len(operands) < len(op.operands):
                 continue

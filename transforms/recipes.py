@@ -8,12 +8,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import f16, f32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor, shape_of
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import NO_ENCODING, element_name, shape_of_type, tensor_type
+from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr, materialize
 from graph_engine.errors import GraphEngineError
 
@@ -78,6 +79,12 @@ def reshaped(x: Known, shape: Sequence[int]) -> Known:
     if tuple(shape) == x.shape:
         return x
     return computed("ge.reshape", [x], tensor_type(shape, x.type.element_type), shape=list(shape))
+
+
+def in_shape(value: SSAValue, shape: Sequence[int]) -> Operation:
+    """An operator that yields `value` in another shape: a constant where it is one."""
+    constant = known(value)
+    return ReshapeOp(value, shape=shape) if constant is None else reshaped(constant, shape).op()
 
 
 LARGEST_HALF = 65504.0
