@@ -185,7 +185,8 @@ class _Decoder:
         dst, *sources = (self.operand(operand) for operand in instr.operands)
         if instr.opcode is Opcode.LOAD3D:
             *geometry, m_start, k_start = instr.params
-            return Load3dOp(sources[0], dst, [v.const for v in geometry], self.expr(m_start), self.expr(k_start))
+            starts = self.expr(m_start), self.expr(k_start)
+            return Load3dOp(sources[0], dst, [v.const for v in geometry], *starts, instr.immediate)
         if instr.opcode is Opcode.MMAD:
             counters = [self.counters[slot] for slot in instr.first_of or ()]
             mkn = [value.const for value in instr.params]

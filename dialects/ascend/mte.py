@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type, FloatAttr, IntegerAttr, MemRefType, UnitAttr, f32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import shape_of, space_of
+from graph_engine.dialects.float_text import parse_float
 from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Opcode, Pipe, Space
 
 
@@ -87,7 +88,10 @@ LOAD3D_STATIC = tuple(p for p in SPECS[Opcode.LOAD3D].params if p not in ("m_sta
 
 @irdl_op_definition
 class Load3dOp(InstructionOp):
-    """Img2col from L1 (c1, in_h, in_w, c0) to L0A (m1, k1, 16, c0); see `SPECS[LOAD3D]` for the index map."""
+    """Img2col from L1 (c1, in_h, in_w, c0) to L0A (m1, k1, 16, c0); see `SPECS[LOAD3D]` for the index map.
+
+    Padding holds `immediate` (written `pad`), by default 0.
+    """
 
     name = "ascend.mte.load3d"
     OPCODE: ClassVar[Opcode] = Opcode.LOAD3D
@@ -101,9 +105,12 @@ class Load3dOp(InstructionOp):
     m_start = prop_def(IntegerAttr.constr(i64))
     k_coefs = prop_def(DenseArrayBase.constr(i64))
     k_start = prop_def(IntegerAttr.constr(i64))
+    immediate = opt_prop_def(FloatAttr[Float32Type])
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def __init__(self, src: SSAValue, dst: SSAValue, geometry: Sequence[int], m_start: Expr, k_start: Expr):
+    def __init__(
+        self, src: SSAValue, dst: SSAValue, geometry: Sequence[int], m_start: Expr, k_start: Expr, padding: float = 0.0
+    ):
         super(InstructionOp, self).__init__(
             operands=[[src], dst, m_start.counters, k_start.counters],
             properties={
@@ -112,7 +119,8 @@ class Load3dOp(InstructionOp):
                 "m_start": m_start.const_attr,
                 "k_coefs": k_start.coefs,
                 "k_start": k_start.const_attr,
-            },
+            }
+            | ({"immediate": FloatAttr(padding, f32)} if padding else {}),
         )
 
     @property
@@ -156,6 +164,9 @@ class Load3dOp(InstructionOp):
         printer.print_string(") k_start(")
         print_expr(printer, self.k_expr)
         printer.print_string(")")
+        if self.immediate is not None:
+            printer.print_string(" pad ")
+            printer.print_float(self.immediate.value.data, f32)
         self.print_types(printer)
 
     @classmethod
@@ -174,8 +185,9 @@ class Load3dOp(InstructionOp):
             parser.parse_keyword(key)
             with parser.in_parens():
                 exprs.append(parse_expr(parser))
+        padding = parse_float(parser) if parser.parse_optional_keyword("pad") else 0.0
         (src,), dst = cls.parse_types(parser, head)
-        return cls(src, dst, geometry, exprs[0], exprs[1])
+        return cls(src, dst, geometry, exprs[0], exprs[1], padding)
 
 
 MTE_OPS: list[type[Operation]] = [CopyOp, Load2dOp, Load3dOp]

@@ -175,9 +175,11 @@ class KernelBuilder:
             op.transpose = UnitAttr()
         self._block.add_op(op)
 
-    def load3d(self, dst: SSAValue, src: SSAValue, geometry: Sequence[int], m: Offset, k: Offset) -> None:
+    def load3d(
+        self, dst: SSAValue, src: SSAValue, geometry: Sequence[int], m: Offset, k: Offset, padding: float = 0.0
+    ) -> None:
         """Img2col; `geometry` in the order of `LOAD3D_STATIC`."""
-        self._block.add_op(Load3dOp(src, dst, geometry, Expr.of(m), Expr.of(k)))
+        self._block.add_op(Load3dOp(src, dst, geometry, Expr.of(m), Expr.of(k), padding))
 
     def mmad(self, c: SSAValue, a: SSAValue, b: SSAValue, mkn: Sequence[int], first_of: Sequence[Expr] | None) -> None:
         """Matrix multiply-accumulate; overwrites where all counters of `first_of` are 0, None accumulates."""

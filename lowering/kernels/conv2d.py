@@ -7,7 +7,8 @@
           for each chunk of channels:        L0C -> UB, bias, conversion, epilogue steps, UB -> GM
 
 K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
-groups that FRACTAL_Z holds block-diagonally.
+groups that FRACTAL_Z holds block-diagonally. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
+way out joins two blocks of 16 results.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import ConvTiling, choose_conv_tiling
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
+from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
 
 @dataclass(frozen=True)
 class ConvShape:
-    """A convolution as the Cube sees it; c1 and n1 count blocks of 16 of one block of groups."""
+    """A convolution as the Cube sees it; of one block of groups, c1 counts blocks of c0 and n1 blocks of 16.
+
+    `dtype` is that of the input; outside the image it holds `padding`.
+    """
 
     batch: int
     groups: int
@@ -42,11 +47,43 @@ class ConvShape:
     dilations: tuple[int, int]
     pads: tuple[int, int, int, int]
     bias: bool
+    dtype: DType = DType.F16
+    padding: int = 0
+
+    @property
+    def quantised(self) -> bool:
+        """Whether 8-bit numbers are multiplied, summed in i32 and leave with 8 bits."""
+        return self.dtype is not DType.F16
+
+    @property
+    def c0(self) -> int:
+        """Channels in a block of 32 bytes, of the input as of the result."""
+        return 32 // self.dtype.bytes
+
+    @property
+    def n_unit(self) -> int:
+        """Blocks of 16 outputs that make one block of the result."""
+        return self.c0 // 16
+
+    @property
+    def weights(self) -> DType:
+        """Element type of the filter."""
+        return DType.I8 if self.quantised else DType.F16
+
+    @property
+    def sums(self) -> DType:
+        """Element type of the accumulator."""
+        return DType.I32 if self.quantised else DType.F32
 
     @property
     def k1(self) -> int:
         """Column blocks of K of one block of groups."""
         return self.c1 * self.kernel[0] * self.kernel[1]
+
+    @property
+    def fractal(self) -> int:
+        """Elements of a block of the filter: 16 outputs by c0 inputs."""
+        return 16 * self.c0
 
     def reach(self, axis: int, count: int) -> int:
         """At most so many input rows or columns do `count` outputs next to each other need."""
@@ -65,14 +102,14 @@ class ConvShape:
         """The part of the input that the outputs in `rows` and `columns` (start, count) of one image need."""
         top, in_rows, pad_top = self.needed(0, *rows)
         left, in_columns, pad_left = self.needed(1, *columns)
-        image = self.groups * self.c1 * self.h * self.w * 16
+        image = self.groups * self.c1 * self.h * self.w * self.c0
         out_image = self.groups * self.n1 * self.ho * self.wo * 16
         return Band(
             (rows[1], columns[1]),
             (in_rows, in_columns),
             (pad_top, pad_left),
-            batch * image + (top * self.w + left) * 16,
-            batch * out_image + (rows[0] * self.wo + columns[0]) * 16,
+            batch * image + (top * self.w + left) * self.c0,
+            batch * out_image + (rows[0] * self.wo + columns[0]) * self.c0,
         )
 
 
@@ -165,13 +202,13 @@ def _core_groups(shares: Sequence[list[Run]]) -> list[tuple[int, int, int, int]]
     return groups
 
 
-def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue, soc: Soc) -> KernelOp:
+def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc) -> KernelOp:
     """The kernel; its arguments are x, w, [bias], the epilogue's inputs, y. Raises `NoKernel` if no tile fits."""
     tiling = choose_conv_tiling(shape, epilogue, soc)
-    x = Arg("x", (shape.batch, shape.groups * shape.c1, shape.h, shape.w, 16), DType.F16, "r")
-    w = Arg("w", (shape.groups, shape.k1, shape.n1, 16, 16), DType.F16, "r")
+    x = Arg("x", (shape.batch, shape.groups * shape.c1, shape.h, shape.w, shape.c0), shape.dtype, "r")
+    w = Arg("w", (shape.groups, shape.k1, shape.n1, 16, shape.c0), shape.weights, "r")
     bias = [Arg("bias", (shape.groups * shape.n1 * 16,), DType.F32, "r")] if shape.bias else []
-    plane = (shape.batch, shape.groups * shape.n1, shape.ho, shape.wo, 16)
+    plane = (shape.batch, shape.groups * shape.n1 // shape.n_unit, shape.ho, shape.wo, shape.c0)
     y = Arg("y", plane, epilogue.out_dtype, "w")
     shares = split_bands(shape, tiling.rows, tiling.columns, tiling.m_cores)
     kb = KernelBuilder(name, [x, w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
@@ -196,13 +233,13 @@ class _ConvWriter:
     kb: KernelBuilder
     shape: ConvShape
     tiling: ConvTiling
-    epilogue: Epilogue
+    epilogue: Epilogue | Requantise
 
     def core(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, unit: Expr, units: int) -> None:
-        """The bands of `runs` for `units` units of N from `unit`: channel blocks, or blocks of groups if grouped."""
+        """The bands of `runs` for `units` units of N from `unit`: `n_unit` channel blocks, or blocks of groups."""
         kb, shape = self.kb, self.shape
         if shape.groups == 1:
-            self.group(runs, x_base, y_base, Expr(), unit, units)
+            self.group(runs, x_base, y_base, Expr(), unit * shape.n_unit, units * shape.n_unit)
             return
         with kb.loop(units, "g") as g:
             self.group(runs, x_base, y_base, unit + g, Expr(), shape.n1)
@@ -210,22 +247,22 @@ class _ConvWriter:
     def group(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, g: Expr, n_start: Expr, n: int) -> None:
         """The convolution of one block of groups: channel blocks n_start..n_start+n."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
-        x_base = x_base + g * (shape.c1 * shape.h * shape.w * 16)
+        x_base = x_base + g * (shape.c1 * shape.h * shape.w * shape.c0)
         channel = g * shape.n1 + n_start
         y_base = y_base + channel * (shape.ho * shape.wo * 16)
         vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
-        w_base = g * (shape.k1 * shape.n1 * 256) + n_start * 256
+        w_base = g * (shape.k1 * shape.n1 * shape.fractal) + n_start * shape.fractal
         resident = self._weights(w_base, n) if tiling.resident else None
         for run in runs:
             with kb.loop(run.count, "band") as band:
                 x_at = x_base + band * run.x_step + run.first.x_offset
                 y_at = y_base + band * run.y_step + run.first.y_offset
-                plane, sizes = shape.h * shape.w * 16, (shape.c1, *run.first.read, 16)
-                x_l1 = kb.alloc("x_l1", Space.L1, sizes, DType.F16)
-                kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, (plane, shape.w * 16, 16, 1)))
+                plane, sizes = shape.h * shape.w * shape.c0, (shape.c1, *run.first.read, shape.c0)
+                x_l1 = kb.alloc("x_l1", Space.L1, sizes, shape.dtype)
+                kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, (plane, shape.w * shape.c0, shape.c0, 1)))
                 for n_at, nt in kb.tiles(n, tiling.nt, "n"):
-                    weights = resident or self._weights(w_base + n_at * 256, nt)
-                    w_at = n_at * 256 if resident else Expr()
+                    weights = resident or self._weights(w_base + n_at * shape.fractal, nt)
+                    w_at = n_at * shape.fractal if resident else Expr()
                     self.positions(run.first, x_l1, weights, w_at, nt, y_at, n_at, vectors)
 
     def _bias(self) -> Buf | None:
@@ -233,8 +270,9 @@ class _ConvWriter:
 
     def _weights(self, base: Expr, n: int) -> Buf:
         kb, shape = self.kb, self.shape
-        w_l1 = kb.alloc("w_l1", Space.L1, (shape.k1, n, 16, 16), DType.F16)
-        kb.copy(kb.view(w_l1), kb.view(kb.args[1], base, (shape.k1, n, 16, 16), (shape.n1 * 256, 256, 16, 1)))
+        w_l1 = kb.alloc("w_l1", Space.L1, (shape.k1, n, 16, shape.c0), shape.weights)
+        strides = (shape.n1 * shape.fractal, shape.fractal, shape.c0, 1)
+        kb.copy(kb.view(w_l1), kb.view(kb.args[1], base, w_l1.shape, strides))
         return w_l1
 
     def positions(
@@ -250,20 +288,21 @@ class _ConvWriter:
     ) -> None:
         """All output positions of a band for one tile of channels."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
+        c0, fractal = shape.c0, shape.fractal
         total = band.size[0] * band.size[1]
         geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
         for m_at, m in kb.tiles(total, tiling.mt * 16, "m"):
             mt = -(-m // 16)
-            l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
+            l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), shape.sums)
             first = True
             for k_at, kt in kb.tiles(shape.k1, tiling.kt, "k"):
-                l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, 16), DType.F16)
-                kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at)
-                l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, 16), DType.F16)
-                row = weights.shape[1] * 256
-                kb.load2d(kb.view(l0b), kb.view(weights, k_at * row + w_at, (kt, nt, 16, 16), (row, 256, 16, 1)))
+                l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, c0), shape.dtype)
+                kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at, float(shape.padding))
+                l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, c0), shape.weights)
+                row = weights.shape[1] * fractal
+                kb.load2d(kb.view(l0b), kb.view(weights, k_at * row + w_at, l0b.shape, (row, fractal, c0, 1)))
                 step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
-                kb.mmad(*step, (m, kt * 16, nt * 16), [k_at] if first else None)
+                kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None)
                 first = False
-            tile = EpilogueTile(l0c, mt, m, y_at + m_at * 16, shape.ho * shape.wo * 16, n_at)
+            tile = EpilogueTile(l0c, mt, m, y_at + m_at * c0, shape.ho * shape.wo * 16, n_at)
             self.epilogue.emit(kb, tile, nt, tiling.nc, vectors)

@@ -17,9 +17,10 @@ from graph_engine.target_ascend.soc.soc import Soc
 if TYPE_CHECKING:
     from graph_engine.lowering.kernels.conv2d import ConvShape
     from graph_engine.lowering.kernels.epilogue import Epilogue
+    from graph_engine.lowering.kernels.requantise import Requantise
 
 FRACTAL = 512
-"""Bytes of a 16 x 16 fp16 fractal; an accumulator fractal has twice that."""
+"""Bytes of a fractal of 16 x 16 fp16 or 16 x 32 8-bit numbers; an accumulator fractal has twice that."""
 
 NEARLY_EQUAL = 1.15
 """Bounds within this factor count as equal: they leave out more than that (start-up, flags, short bursts)."""
@@ -72,11 +73,14 @@ class CubeTile:
     nc: int
 
 
-def cube_tile(soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: int, nt: int) -> CubeTile:
+def cube_tile(
+    soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: int, nt: int, n_unit: int = 1
+) -> CubeTile:
     """The tile for m1 x n1 x k1 fractals with `nt` channel blocks: halves of the L0 buffers, so that they can be
-    double-buffered; `ub_fractal` bytes of UB a fractal of the epilogue, besides `ub_fixed` a core."""
+    double-buffered; `ub_fractal` bytes of UB a fractal of the epilogue, besides `ub_fixed` a core. The epilogue takes
+    channel blocks in multiples of `n_unit`."""
     half = {space: soc.buffers[space] // 2 for space in ("l0a", "l0b", "l0c")}
-    ub = (soc.buffers["ub"] - ub_fixed) // (2 * ub_fractal)
+    ub = (soc.buffers["ub"] - ub_fixed) // (2 * ub_fractal * n_unit)
     if ub < 1:
         raise NoKernel("the epilogue of one 16 x 16 block does not fit the unified buffer")
     mt = max(1, min(m1, 16, half["l0c"] // (2 * FRACTAL) // nt, ub))
@@ -84,13 +88,14 @@ def cube_tile(soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: in
     mt = -(-m1 // tiles)
     kt = max(1, min(k1, half["l0a"] // FRACTAL // mt, half["l0b"] // FRACTAL // nt))
     kt = -(-k1 // -(-k1 // kt))
-    nc = max(1, min(nt, ub // mt))
-    nc = -(-nt // -(-nt // nc))
-    return CubeTile(mt, nt, kt, nc)
+    units = nt // n_unit
+    nc = max(1, min(units, ub // mt))
+    nc = -(-units // -(-units // nc))
+    return CubeTile(mt, nt, kt, nc * n_unit)
 
 
 @lru_cache(maxsize=4096)
-def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTiling:
+def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc) -> ConvTiling:
     """The best tiling found. Raises `NoKernel` where not even the smallest fits."""
     # Only where nothing fits L1 twice, a core waits for each of its loads.
     for versions in (2, 1):
@@ -103,17 +108,17 @@ def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue, soc: Soc) -> ConvTi
     return min((t for t in found if t.cycles <= close), key=lambda t: (t.steps, t.cycles))
 
 
-def _tilings(shape: ConvShape, epilogue: Epilogue, soc: Soc, versions: int) -> list[ConvTiling]:
+def _tilings(shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, versions: int) -> list[ConvTiling]:
     found: list[ConvTiling] = []
-    units = shape.groups if shape.groups > 1 else shape.n1
+    units = shape.groups if shape.groups > 1 else shape.n1 // shape.n_unit
     for n_cores in range(1, min(units, soc.cores.aic) + 1):
         n_share = -(-units // n_cores)
         if -(-units // n_share) != n_cores:
             continue
         wanted = max(1, soc.cores.aic // n_cores)
         for rows, columns in _band_choices(shape, wanted, versions, soc):
-            n = shape.n1 if shape.groups > 1 else n_share
-            for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1)}, reverse=True):
+            n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
+            for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1) if cap >= shape.n_unit}, reverse=True):
                 for resident in (True, False):
                     tiling = _candidate(
                         shape, epilogue, soc, (rows, columns), wanted, n_cores, units, n_share, nt, resident, versions
@@ -140,7 +145,7 @@ def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list
 
 
 def _candidate(
-    shape: ConvShape, epilogue: Epilogue, soc: Soc, band: tuple[int, int], wanted: int, n_cores: int, units: int, n_share: int,
+    shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, band: tuple[int, int], wanted: int, n_cores: int, units: int, n_share: int,
     nt: int, resident: bool, versions: int,
 ) -> ConvTiling | None:  # fmt: skip
     rows, columns = band
@@ -148,7 +153,7 @@ def _candidate(
     share = -(-bands // wanted)
     m_cores = -(-bands // share)
     groups = n_share if shape.groups > 1 else 1
-    n = shape.n1 if shape.groups > 1 else n_share
+    n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
     x_bytes = shape.c1 * shape.reach(0, rows) * shape.reach(1, columns) * 32
     w_bytes = shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
@@ -157,7 +162,7 @@ def _candidate(
     m1 = -(-rows * columns // 16)
     vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
     try:
-        tile = cube_tile(soc, m1, n, shape.k1, epilogue.fractal_bytes(), vectors, nt)
+        tile = cube_tile(soc, m1, n, shape.k1, epilogue.fractal_bytes(), vectors, nt, shape.n_unit)
     except NoKernel:
         return None
     active = m_cores * n_cores
@@ -174,7 +179,7 @@ def _candidate(
     mte2 = loads * x_bytes / ddr_rate / (n_cores if shape.groups == 1 else 1) + w_cycles
     mte2 += loads * x_bytes / l2.bytes_per_cycle if n_cores > 1 and shape.groups == 1 else 0.0
     tiles = sum(s.kind == "tile" for s in epilogue.inputs)
-    y_bytes = loads * m1 * n * FRACTAL
+    y_bytes = loads * m1 * n * 256 * (1 if shape.quantised else 2)
     mte2 += tiles * y_bytes / ddr_rate
     mte2 += ddr.latency_cycles * (loads + (0 if resident else loads * n_tiles))
     steps = loads * n_tiles * m_tiles * k_tiles
@@ -182,9 +187,7 @@ def _candidate(
     mte1 = loads * n_tiles * m1 * shape.k1 * FRACTAL / soc.path("l1", "l0a").bytes_per_cycle
     mte1 += loads * m_tiles * n * shape.k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle
     mte1 += 78 * steps
-    vec = (
-        loads * m1 * n * 4.0 * (5 + 2 * len(epilogue.steps)) + 30.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc) * 4
-    )
+    vec = loads * m1 * n * epilogue.fractal_cycles + 120.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc)
     mte3 = y_bytes / ddr_rate
     fill = (x_bytes / ddr_rate if not many_bands else 0.0) + m1 * 16.0
     issued = steps + loads * n_tiles * m_tiles * -(-nt // tile.nc)

@@ -20,8 +20,8 @@ from graph_engine.target_ascend.chip.operands import (
 )
 from graph_engine.target_ascend.isa.model import DType, Operand, Space
 
-_EXACT_K = 1024
-"""Products of int8 summed in fp32 are exact up to this K."""
+_EXACT_K = 512
+"""Products of 8-bit integers, one side signed, summed in fp32 are exact up to this K."""
 
 
 def _permutation(space: Space) -> tuple[int, int, int, int]:
@@ -154,7 +154,7 @@ def build_mmad(site: Site) -> Step:
     """L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0), over whole fractals."""
     c, a, b = site.instr.operands
     kinds = (a.dtype, b.dtype, c.dtype)
-    integer = kinds == (DType.I8, DType.I8, DType.I32)
+    integer = kinds in ((DType.I8, DType.I8, DType.I32), (DType.U8, DType.I8, DType.I32))
     if kinds != (DType.F16, DType.F16, DType.F32) and not integer:
         raise site.fail(f"multiplies {a.dtype.mlir} and {b.dtype.mlir} into {c.dtype.mlir}")
     if len(a.sizes) != 4 or len(b.sizes) != 4 or len(c.sizes) != 4:

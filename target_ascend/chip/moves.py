@@ -93,7 +93,7 @@ def build_load3d(site: Site) -> Step:
         raise site.fail(f"loads {src.sizes} {src.dtype.mlir} as {dst.sizes} {dst.dtype.mlir}")
     m1, k1, rows, c0 = dst.sizes
     read = reader(site, src, raw=True)
-    gather = Img2col(site)
+    gather, padding = Img2col(site), site.instr.immediate
     matrix = fractal_matrix(site, dst) if site.buffers[dst.buffer].space is Space.L0A else None
     if matrix is None:
         target = writer(site, dst, raw=True).target
@@ -103,7 +103,7 @@ def build_load3d(site: Site) -> Step:
             table = read(counters).reshape(-1, c0)
             columns = table.take(index, axis=0, mode="clip")
             if outside is not None:
-                columns.reshape(-1, c0)[outside] = 0
+                columns.reshape(-1, c0)[outside] = padding
             np.copyto(target(counters), columns.reshape(m1, rows, k1, c0).transpose(0, 2, 1, 3))
 
         return load3d
@@ -122,7 +122,7 @@ def build_load3d(site: Site) -> Step:
         columns = columns.reshape(m1 * rows, k1, c0)
         source.reshape(-1, c0).take(index, axis=0, out=columns, mode="clip")
         if outside is not None:
-            columns.reshape(-1, c0)[outside] = 0
+            columns.reshape(-1, c0)[outside] = padding
 
     return load3d_matrix
 
@@ -144,7 +144,7 @@ class Img2col:
         self._cache: dict[tuple[int, ...], _Gather] = {}
 
     def index(self, counters: Counters) -> _Gather:
-        """Row of the (c1 in_h in_w, c0) table for every (m, k); the flat places that padding fills with 0; and
+        """Row of the (c1 in_h in_w, c0) table for every (m, k); the flat places that are padding; and
         (first channel block, first position) where the rows are those of whole blocks, one after another.
         """
         key = tuple([v(counters) for _, v in self.moving])

@@ -247,7 +247,7 @@ class Instr:
     """One instruction.
 
     `operands`: destination first, then sources. `params`: integers in the order of `SPECS[opcode].params`,
-    each affine in the counters. `immediate`: the float of scalar vector operations.
+    each affine in the counters. `immediate`: the float of scalar vector operations, the padding of LOAD3D.
     `first_of` (MMAD): slots whose counters must all be 0 for the accumulator to be overwritten instead of
     added to; an empty tuple overwrites always, None accumulates always.
     `event_rotate` (flags): rotates the event id from the base in `params`.
@@ -325,10 +325,10 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         doc="L1 -> L0A/L0B, whole 16 x 16 fractals: equal sizes (..., 16, 16); transpose=1 swaps the last two",
     ),
     Opcode.LOAD3D: OpcodeSpec(
-        "load3d", "img2col", 2, _LOAD3D_PARAMS,
+        "load3d", "img2col", 2, _LOAD3D_PARAMS, immediate=True,
         doc="L1 (c1, in_h, in_w, c0) -> L0A (m1, k1, 16, c0). Row m = m_start + 16*i + r is the output position "
         "(m // out_w, m % out_w); column block k = k_start + j is ((c1 * kernel_h) + kh) * kernel_w + kw. Reads "
-        "outside in_h x in_w give 0",
+        "outside in_h x in_w give the immediate",
     ),
     Opcode.LOAD_SCALAR: OpcodeSpec(
         "load_scalar", "scalar_load", 1, ("register", "extent"), writes=False,
@@ -336,7 +336,7 @@ SPECS: dict[Opcode, OpcodeSpec] = {
     ),
     Opcode.MMAD: OpcodeSpec(
         "mmad", "cube", 3, ("m", "k", "n"),
-        doc="L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0); fp16 in, fp32 accumulate, K ascending",
+        doc="L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0); fp16 in, fp32 accumulate, K ascending; or 8-bit integers in, i32 accumulate",
     ),
     Opcode.VCONV: OpcodeSpec("conv", "convert", 2, doc="dst = src converted, to nearest even; equal dtypes copy. src may be L0C"),
     Opcode.VDUP: OpcodeSpec("dup", "fill", 1, immediate=True, doc="dst = immediate"),

@@ -99,7 +99,8 @@ def launch(
     count = int(np.prod(shape)) * dtype.itemsize
     out = Location(Segment.OUTPUT, 0, 0)
     if in_place is None:
-        gm.add(Segment.OUTPUT, 0, np.full(count // dtype.itemsize, np.nan).astype(dtype))
+        fill = np.nan if dtype.kind == "f" else 77
+        gm.add(Segment.OUTPUT, 0, np.full(count // dtype.itemsize, fill).astype(dtype))
     else:
         out = locations[in_place]
     checker = Checker(SOC, gm)
