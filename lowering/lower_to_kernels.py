@@ -26,6 +26,7 @@ from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
 from graph_engine.lowering.element_types import require_element_types
 from graph_engine.lowering.kernel_remarks import fell_apart, kernel_chosen, runs_on_aicpu
+from graph_engine.lowering.kernels.decompositions import build_complete
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.table import select
@@ -62,7 +63,7 @@ class _Lowering:
         """The kernel of a choice, built at its first use. Raises NoKernel if no tile of it fits the chip."""
         if choice.key not in self.kernels:
             number = self.numbers.get(choice.stem, 0)
-            kernel = choice.build(f"{choice.stem}_{number}", self.soc)
+            kernel = build_complete(choice.build, f"{choice.stem}_{number}", self.soc)
             self.numbers[choice.stem] = number + 1
             self.kernels[choice.key] = kernel
             self.module.body.block.add_op(kernel)

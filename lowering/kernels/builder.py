@@ -13,7 +13,7 @@ from functools import cache
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr, UnitAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend import vec
 from graph_engine.dialects.ascend.affine import Expr
@@ -77,6 +77,18 @@ _VECTOR: dict[str, type[InstructionOp]] = {
 }
 
 
+class _Before:
+    """A place in front of an operator, to be written to as to the end of a block."""
+
+    def __init__(self, op: Operation):
+        self.op = op
+
+    def add_op(self, op: Operation) -> None:
+        block = self.op.parent_block()
+        assert block is not None
+        block.insert_op_before(op, self.op)
+
+
 class KernelBuilder:
     """Writes one kernel."""
 
@@ -87,7 +99,14 @@ class KernelBuilder:
         for arg, value in zip(args, self.kernel.body.block.args, strict=True):
             value.name_hint = arg.name
             self.args.append(Buf(value, arg.shape, arg.dtype, Space.GM))
-        self._block: Block = self.kernel.body.block
+        self._block: Block | _Before = self.kernel.body.block
+
+    @classmethod
+    def before(cls, op: Operation) -> KernelBuilder:
+        """Writes in front of an operator of a kernel that is there already; `kernel` and `args` are nobody's."""
+        builder = cls("", [], 1)
+        builder._block = _Before(op)
+        return builder
 
     @contextmanager
     def _inside(self, block: Block) -> Generator[None]:

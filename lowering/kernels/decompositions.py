@@ -1,0 +1,216 @@
+"""Vector instructions that a chip lacks, as sequences of those it has; what has no sequence is refused.
+
+Every kernel is built by `build_complete`, so that no builder asks what a chip can do. The
+first families have `vexp` and `vln` in fp16 alone, no `vdiv`, `vsqrt`, `vmaxs`, `vlrelu`, and maxima of rows in fp16.
+Error bounds are those of the sequence in exact fp32 steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import SSAValue
+
+from graph_engine.dialects.ascend.cube import MmadOp
+from graph_engine.dialects.ascend.memory import KernelOp, dtype_of, shape_of, space_of
+from graph_engine.dialects.ascend.vec import VectorOp
+from graph_engine.lowering.kernels.builder import KernelBuilder
+from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.target_ascend.isa.model import SPECS, DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+Sequence_: TypeAlias = Callable[["_Writer", SSAValue, Sequence[SSAValue], float], None]
+
+_BLOCK = 32
+_ROOM = (1.0, 0.7, 0.45, 0.25)
+"""Shares of UB tried for a kernel's own buffers where instructions become sequences with buffers of theirs."""
+_HALVINGS = 10
+"""exp is taken of x / 2^10 and squared as often: the polynomial then is good to 4e-8, ten squarings of what fp32 rounds make 1e-4 of it."""
+_ROOTS = 8
+"""ln is taken of the 2^8-th root: the series then is good to 2e-8, times 256."""
+
+
+def build_complete(build: Callable[[str, Soc], KernelOp], name: str, soc: Soc) -> KernelOp:
+    """The kernel in instructions that the chip has. Where the sequences for others need room, its tiles are smaller.
+
+    Raises NoKernel where no tile fits, or where nothing does what an instruction does.
+    """
+    room = soc.buffers["ub"]
+    for share in _ROOM:
+        smaller = replace(soc, buffers=soc.buffers | {"ub": int(room * share)}) if share < 1 else soc
+        kernel = build(name, smaller)
+        if not complete(kernel, soc) or _ub_bytes(kernel) <= room:
+            return kernel
+    raise NoKernel(f"sequences for instructions that {soc.name} lacks do not fit the unified buffer")
+
+
+def complete(kernel: KernelOp, soc: Soc) -> bool:
+    """Replaces what the chip lacks; whether there was any. Raises NoKernel, naming the instruction, where nothing does it."""
+    changed = False
+    for op in list(kernel.walk()):
+        if isinstance(op, MmadOp):
+            left, right, into = (dtype_of(v.type).mlir for v in (*op.sources[:2], op.dst))
+            if not soc.supports_mmad(left, right, into):
+                raise NoKernel(f"{soc.name} does not multiply {left} x {right} -> {into}")
+        elif isinstance(op, VectorOp) and not _exists(op, soc):
+            mnemonic, element = needed(op)
+            sequence = _SEQUENCES.get(mnemonic)
+            if sequence is None or element not in sequence[0]:
+                raise NoKernel(f"{soc.name} has no v{mnemonic} of {element}")
+            immediate = op.properties.get("immediate")
+            number = immediate.value.data if isinstance(immediate, FloatAttr) else 0.0
+            sequence[1](_Writer(KernelBuilder.before(op), op), op.dst, list(op.sources), number)
+            op.detach()
+            op.erase()
+            changed = True
+    return changed
+
+
+def needed(op: VectorOp) -> tuple[str, str]:
+    """The instruction, by its name in chip files without the `v`, and the element types that it works on."""
+    mnemonic = SPECS[op.OPCODE].mnemonic
+    written = dtype_of(op.dst.type).mlir
+    if mnemonic.startswith("conv"):
+        read = dtype_of(op.sources[0].type).mlir
+        return ("copy", written) if read == written else ("conv", f"{read} -> {written}")
+    return mnemonic, dtype_of(op.sources[-1].type).mlir if dtype_of(op.dst.type) is DType.BOOL else written
+
+
+def _exists(op: VectorOp, soc: Soc) -> bool:
+    mnemonic, element = needed(op)
+    from_accumulator = any(space_of(source) is Space.L0C for source in op.sources)
+    return soc.supports(mnemonic, element) or (from_accumulator and mnemonic == "copy")
+
+
+class _Writer:
+    """Writes a sequence in the place of one instruction; buffers of its own are shared by all equal sequences."""
+
+    def __init__(self, kb: KernelBuilder, op: VectorOp):
+        self.kb = kb
+        self.stem = SPECS[op.OPCODE].mnemonic
+        self.count = 0
+
+    def like(self, value: SSAValue, dtype: DType | None = None) -> SSAValue:
+        """A buffer of the shape of `value`, rows beginning at multiples of 32 bytes."""
+        shape, kind = shape_of(value), dtype or dtype_of(value.type)
+        unit = _BLOCK // kind.bytes
+        pitch = -(-shape[-1] // unit) * unit
+        buffer = self.kb.alloc(self._slot(), Space.UB, (*shape[:-1], pitch), kind)
+        return self.kb.view(buffer, 0, shape, buffer.strides)
+
+    def number(self, value: float, like: SSAValue) -> SSAValue:
+        """One number, read in the shape of `like`."""
+        dtype = dtype_of(like.type)
+        buffer = self.kb.alloc(self._slot(), Space.UB, (_BLOCK // dtype.bytes,), dtype)
+        self.kb.vec("dup", self.kb.view(buffer), imm=value)
+        return self.kb.view(buffer, 0, shape_of(like), (0,) * len(shape_of(like)))
+
+    def _slot(self) -> str:
+        self.count += 1
+        return f"{self.stem}_tmp{self.count}"
+
+
+def _div(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+    """a (1 / b): one rounding more."""
+    t = w.like(dst)
+    w.kb.vec("rec", t, src[1])
+    w.kb.vec("mul", dst, src[0], t)
+
+
+def _sqrt(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+    """x (1 / sqrt max(x, tiny)): 0 of 0."""
+    t = w.like(dst)
+    w.kb.vec("max", t, src[0], w.number(6e-8 if dtype_of(dst.type) is DType.F16 else 1e-30, dst))
+    w.kb.vec("rsqrt", t, t)
+    w.kb.vec("mul", dst, src[0], t)
+
+
+def _with_number(mnemonic: str) -> Sequence_:
+    def write(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+        w.kb.vec(mnemonic, dst, src[0], w.number(imm, dst))
+
+    return write
+
+
+def _lrelu(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+    """max(x, 0) + slope min(x, 0): one of the two is 0."""
+    t, zero = w.like(dst), w.number(0.0, dst)
+    w.kb.vec("min", t, src[0], zero)
+    w.kb.vec("muls", t, t, imm=imm)
+    w.kb.vec("max", dst, src[0], zero)
+    w.kb.vec("add", dst, dst, t)
+
+
+def _horner(w: _Writer, dst: SSAValue, t: SSAValue, coefficients: Sequence[float]) -> None:
+    """dst = coefficients[0] t^n + ... + coefficients[-1]."""
+    first, *rest = coefficients
+    w.kb.vec("muls", dst, t, imm=first)
+    for number, coefficient in enumerate(rest):
+        if number:
+            w.kb.vec("mul", dst, dst, t)
+        w.kb.vec("adds", dst, dst, imm=coefficient)
+
+
+def _exp(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+    """(1 + t + t^2/2 + t^3/6 + t^4/24)^1024 with t = x / 1024; infinite above 88.7, 0 below -104. Within 1.2e-4."""
+    t = w.like(dst)
+    w.kb.vec("max", t, src[0], w.number(-104.0, dst))
+    w.kb.vec("min", t, t, w.number(89.0, dst))
+    w.kb.vec("muls", t, t, imm=2.0**-_HALVINGS)
+    _horner(w, dst, t, (1 / 24, 1 / 6, 1 / 2, 1.0, 1.0))
+    for _ in range(_HALVINGS):
+        w.kb.vec("mul", dst, dst, dst)
+
+
+def _ln(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+    """512 (s + s^3/3 + s^5/5 + s^7/7) with s = (r - 1) / (r + 1), r the 256th root of x > 0. Within 4e-5."""
+    s, u = w.like(dst), w.like(dst)
+    w.kb.vec("rsqrt", s, src[0])
+    for _ in range(_ROOTS - 1):
+        w.kb.vec("rsqrt", s, s)
+    w.kb.vec("adds", u, s, imm=1.0)
+    w.kb.vec("rec", u, u)
+    w.kb.vec("adds", s, s, imm=-1.0)
+    w.kb.vec("mul", s, s, u)
+    w.kb.vec("mul", u, s, s)
+    _horner(w, dst, u, (1 / 7, 1 / 5, 1 / 3, 1.0))
+    w.kb.vec("mul", dst, dst, s)
+    w.kb.vec("muls", dst, dst, imm=2.0 * 2.0**_ROOTS)
+
+
+def _in_half(mnemonic: str) -> Sequence_:
+    """The largest or smallest of a row, rounded to fp16: exact for what was widened from it."""
+
+    def write(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+        narrow, found = w.like(src[0], DType.F16), w.like(dst, DType.F16)
+        w.kb.vec("conv", narrow, src[0])
+        w.kb.vec(mnemonic, found, narrow)
+        w.kb.vec("conv", dst, found)
+
+    return write
+
+
+_FLOATS = ("f16", "f32")
+_SEQUENCES: dict[str, tuple[tuple[str, ...], Sequence_]] = {
+    "div": (_FLOATS, _div),
+    "sqrt": (_FLOATS, _sqrt),
+    "maxs": (_FLOATS, _with_number("max")),
+    "mins": (_FLOATS, _with_number("min")),
+    "relu": (_FLOATS, _with_number("max")),
+    "lrelu": (_FLOATS, _lrelu),
+    "exp": (("f32",), _exp),
+    "ln": (("f32",), _ln),
+    "cmax": (("f32",), _in_half("cmax")),
+    "cmin": (("f32",), _in_half("cmin")),
+}
+"""Element types and the sequence, by mnemonic."""
+
+
+def _ub_bytes(kernel: KernelOp) -> int:
+    """Bytes of UB that all buffers of a kernel take in one version."""
+    slots = allocs_by_slot(kernel).values()
+    return sum(slot_bytes(allocs, _BLOCK) for allocs in slots if space_of(allocs[0].memory) is Space.UB)

@@ -1,0 +1,64 @@
+"""What a compiled program asks of a chip, instruction by instruction, beside what its file says that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_engine.target_ascend.isa.model import SPECS, DType, Instr, Kernel, Loop, Node, Space
+from graph_engine.target_ascend.om.program import Program
+from graph_engine.target_ascend.soc.soc import Soc
+
+SYNCHRONISATION = ("sync", "scalar_load")
+
+
+def lacking(program: Program, soc: Soc) -> list[str]:
+    """Instructions of the program that the chip does not have: element types, pipes and ways between memories."""
+    found: dict[str, None] = {}
+    for kernel in program.kernels.values():
+        for instr in instructions(kernel):
+            for reason in _lacking(kernel, instr, soc):
+                found[f"{kernel.name}: {SPECS[instr.opcode].mnemonic}: {reason}"] = None
+    return list(found)
+
+
+def instructions(kernel: Kernel) -> Iterator[Instr]:
+    """All instructions of a kernel, each once."""
+
+    def walk(nodes: tuple[Node, ...]) -> Iterator[Instr]:
+        for node in nodes:
+            if isinstance(node, Instr):
+                yield node
+            else:
+                assert isinstance(node, Loop) or node.body
+                yield from walk(node.body)
+
+    return walk(kernel.body)
+
+
+def _lacking(kernel: Kernel, instr: Instr, soc: Soc) -> Iterator[str]:
+    spec = SPECS[instr.opcode]
+    spaces = [kernel.buffers[operand.buffer].space for operand in instr.operands]
+    types = [operand.dtype for operand in instr.operands]
+    if spec.group in SYNCHRONISATION:
+        return
+    if instr.pipe.name not in soc.pipes:
+        yield f"no pipe {instr.pipe.name}"
+    for space in spaces:
+        if space is not Space.GM and space.name.lower() not in soc.buffers:
+            yield f"no buffer {space.name}"
+    if spec.group == "cube":
+        if not soc.supports_mmad(types[1].mlir, types[2].mlir, types[0].mlir):
+            yield " x ".join(dtype.mlir for dtype in types)
+    elif spec.group in ("move", "img2col", "fixpipe") or Space.L0C in spaces[1:]:
+        ends = f"{spaces[1].name}->{spaces[0].name}".lower()
+        if not any(path.partition("@")[0] == ends for path in soc.paths):
+            yield f"no way {ends}"
+    elif spec.mnemonic.startswith("conv"):
+        read, written = types[1].mlir, types[0].mlir
+        key = ("copy", written) if read == written else ("conv", f"{read} -> {written}")
+        if not soc.supports(*key):
+            yield f"{read} -> {written}"
+    else:
+        element = types[-1] if types[0] is DType.BOOL else types[0]
+        if not soc.supports(spec.mnemonic, element.mlir):
+            yield element.mlir

@@ -1,0 +1,112 @@
+"""Programs for every chip: no instruction that its family lacks, and right numbers where one was put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from harness.instruction_types import lacking
+from models.light import random_inputs, reference_outputs
+from models.small import SMALL
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.lowering.emit_program import emit_program
+from graph_engine.pipelines.compile import compile_module
+from graph_engine.pipelines.context import make_context
+from graph_engine.target_ascend.om.program import AicpuCall, Program
+from graph_engine.target_ascend.runtime.device import run
+from graph_engine.target_ascend.soc.soc import available_socs, load_soc
+
+COUPLED = [name for name in available_socs() if load_soc(name).has("coupled") and not load_soc(name).has("fixpipe")]
+CHIPS = COUPLED
+OTHERS = [name for name in CHIPS if name != "Ascend310P3"]
+
+
+def compiled(module: ModuleOp, soc: str, **options: str) -> Program:
+    compile_module(module, soc, pipeline=options)
+    return emit_program(module, "program")
+
+
+def on_the_host(program: Program) -> list[str]:
+    return [t.op for point in program.entry_points for s in point.streams for t in s.tasks if isinstance(t, AicpuCall)]
+
+
+FEW = ("gemm_head", "odd_channels", "written_out_norms")
+"""Networks for chips with many cores, which take seconds in checking mode."""
+
+
+@pytest.mark.parametrize(
+    ("soc", "name"), [(soc, name) for soc in OTHERS for name in (sorted(SMALL) if load_soc(soc).cores.aic < 8 else FEW)]
+)
+def test_small_networks(soc: str, name: str):
+    """Every small network agrees with onnxruntime, silently in checking mode, with nothing left to the AI CPU."""
+    model = SMALL[name]()
+    inputs = random_inputs(model)
+    program = compiled(import_onnx(model), soc)
+    assert not lacking(program, load_soc(soc))
+    result = run(program, list(inputs.values()), mode="functional", check=True)
+    assert not result.findings
+    right = reference_outputs(model, inputs)
+    for value, exact in zip(result.outputs, right.values(), strict=True):
+        assert np.abs(value - exact).max() <= 2e-3 * np.ptp(exact)
+    assert not on_the_host(program)
+
+
+Array = np.ndarray[Any, Any]
+LINE = np.concatenate([np.linspace(-9, 9, 4063), [0.0, 60.0, -60.0, 1e-3, -1e-3, 11.0, -11.0, 80.0, -80.0]])
+POSITIVE = np.geomspace(1e-30, 1e30, 4072)
+FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Array, float]] = {
+    # operator: meaning in fp64, inputs, relative error in fp32 beside the last bits (absolute below 1)
+    "exp": (np.exp, np.concatenate([LINE, [-103.0, -200.0]])[2:], 1.2e-4),
+    "log": (np.log, POSITIVE, 4e-5),
+    "sqrt": (np.sqrt, np.concatenate([POSITIVE[:-1], [0.0]]), 3e-7),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), LINE, 1e-4),
+    "tanh": (np.tanh, LINE, 1e-4),
+    "relu": (lambda x: np.maximum(x, 0), LINE, 0),
+    "leaky_relu": (lambda x: np.where(x > 0, x, 0.01 * x), LINE, 1e-7),
+    "abs": (np.abs, LINE, 0),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend910A"])
+def test_functions_in_fp32(soc: str, name: str):
+    """Sequences in the place of fp32 instructions, beside numpy in fp64."""
+    function, inputs, bound = FUNCTIONS[name]
+    attributes = " {alpha = 0.01}" if name == "leaky_relu" else ""
+    text = f"""
+    func.func @main(%x: tensor<{inputs.size}xf32> {{ge.name = "x"}}) -> (tensor<{inputs.size}xf32> {{ge.name = "y"}}) {{
+      %0 = ge.{name} %x{attributes} : (tensor<{inputs.size}xf32>) -> tensor<{inputs.size}xf32>
+      return %0 : tensor<{inputs.size}xf32>
+    }}"""
+    module = Parser(make_context(), text).parse_module()
+    program = compiled(module, soc, precision_mode="must_keep_origin_dtype")
+    assert not lacking(program, load_soc(soc))
+    assert not on_the_host(program)
+    x = inputs.astype(np.float32)
+    result = run(program, [x], mode="functional", check=True)
+    assert not result.findings
+    exact = function(x.astype(np.float64))
+    error = np.abs(result.outputs[0] - exact) / np.maximum(
+        np.abs(exact), 1 if name in ("log", "sigmoid", "tanh") else 1e-40
+    )
+    assert error[exact > 1e-37].max() <= bound + 2e-7
+
+
+def test_the_largest_of_a_row_of_wide_numbers():
+    """Ascend310 finds maxima of rows in fp16 alone: those of widened fp16 numbers are exact."""
+    text = """
+    func.func @main(%x: tensor<5x48xf16> {ge.name = "x"}) -> (tensor<5x1xf16> {ge.name = "y"}) {
+      %0 = ge.reduce_max %x {axes = [1], keepdims = true} : (tensor<5x48xf16>) -> tensor<5x1xf16>
+      return %0 : tensor<5x1xf16>
+    }"""
+    program = compiled(Parser(make_context(), text).parse_module(), "Ascend310")
+    assert not lacking(program, load_soc("Ascend310"))
+    x = np.random.default_rng(0).normal(size=(5, 48)).astype(np.float16)
+    result = run(program, [x], mode="functional", check=True)
+    assert not result.findings
+    np.testing.assert_array_equal(result.outputs[0], x.max(axis=1, keepdims=True))
