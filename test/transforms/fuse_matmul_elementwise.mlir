@@ -110,3 +110,25 @@ func.func @views_stay(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<3x8xf
   %10 = ge.add %7, %9 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
   return %2, %4, %5, %10 : tensor<3x8xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>
 }
+
+// -----
+
+// A row with leading ones is still a bias of the product behind the view, and its residual may have other readers.
+// CHECK-LABEL: func.func @row_of_higher_rank
+// CHECK: %[[B:.*]] = ge.constant {{.*}} : tensor<4xf32>
+// CHECK: %[[R:.*]] = ge.reshape %{{.*}} {shape = [6, 4]}
+// CHECK: ge.fused ins(%x, %w, %[[B]], %[[R]] : {{.*}}) {anchor = "ge.matmul"} {
+// CHECK: ge.matmul
+// CHECK-NEXT: ge.add
+// CHECK-NEXT: ge.yield
+func.func @row_of_higher_rank(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %m: tensor<6x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) {
+  %b = ge.constant dense<[[[[1.0, 2.0, 3.0, 4.0]]]]> : tensor<1x1x1x4xf32>
+  %k = ge.constant dense<1.0> : tensor<4x4xf32>
+  %p = ge.matmul %m, %k : (tensor<6x4xf32>, tensor<4x4xf32>) -> tensor<6x4xf32>
+  %r = ge.reshape %p {shape = [1, 2, 3, 4]} : (tensor<6x4xf32>) -> tensor<1x2x3x4xf32>
+  %0 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %1 = ge.reshape %0 {shape = [1, 2, 3, 4]} : (tensor<6x4xf32>) -> tensor<1x2x3x4xf32>
+  %2 = ge.add %b, %1 : (tensor<1x1x1x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %3 = ge.add %r, %2 : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return %r, %3 : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>
+}
