@@ -2,7 +2,8 @@
 
     %y = ge.fused ins(%x, %w) {anchor = "ge.conv2d"} {...}   ->   %y = ascend.task.call @conv2d_relu_0(%x, %w) {...}
 
-Views stay, since they cost nothing. An operator without a kernel stays as it is and will run on the
+Views stay, since they cost nothing, and so do concats whose parts can be written side by side (`lowering/joins.py`).
+An operator without a kernel stays as it is and will run on the
 AI CPU on ND tensors, with conversions around it; its attribute `ge.no_kernel` says why it has none.
 """
 
@@ -25,6 +26,7 @@ from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
 from graph_engine.lowering.element_types import require_element_types
+from graph_engine.lowering.joins import Joins
 from graph_engine.lowering.kernel_remarks import fell_apart, kernel_chosen, runs_on_aicpu
 from graph_engine.lowering.kernels.decompositions import build_complete
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -35,6 +37,7 @@ from graph_engine.lowering.views import is_view
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
+from graph_engine.transforms.remarks import passed
 
 
 @dataclass
@@ -42,12 +45,16 @@ class _Lowering:
     module: ModuleOp
     soc: Soc
     rewrites: RewriteContext
+    joins: Joins = field(default_factory=Joins)
     kernels: dict[Hashable, KernelOp] = field(default_factory=dict[Hashable, KernelOp])
     numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def lower(self, op: Operation) -> None:
         """Replaces one operator, or the parts that it falls into."""
         if isinstance(op, ConstantOp | ReturnOp) or is_view(op):
+            return
+        if self.joins.join(op):
+            passed("Joined", op, "its parts are written where they belong: nothing is copied")
             return
         try:
             choice = select(op)

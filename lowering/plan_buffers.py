@@ -73,7 +73,8 @@ def plan_buffers(program: ProgramOp, alignment: int, in_place: bool = True) -> N
             if root.segment.data != "workspace" or root in storages:
                 continue
             size = storage_bytes(root.tensor.type)
-            taken = _dying(task, time, size, life, storages) if in_place else None
+            # What writes a part of a piece of memory may not take another's place: the other parts come elsewhere.
+            taken = _dying(task, time, size, life, storages) if in_place and value is root.tensor else None
             if taken is not None:
                 taken.members.append(root)
                 taken.last = max(taken.last, life[root][-1])

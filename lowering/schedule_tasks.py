@@ -3,8 +3,9 @@
     %y = ascend.task.call @k(%x, %w) {...}   ->   %y = ascend.task.buffer workspace : ...
                                                   ascend.task.launch "conv1" @k(%x, %w) -> (%y) blocks(8) {...}
 
-Operators that have no kernel become AI CPU tasks, views share their operand's buffer, and what a function returns
-is written straight into the output where that is possible. Tasks keep the order of the graph, in one stream.
+Operators that have no kernel become AI CPU tasks, views share their operand's buffer, and the parts of a concat lie side
+by side where that is possible (`joins.py`). What a function returns is written straight into the output where that is
+possible. Tasks keep the order of the graph, in one stream.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -31,8 +32,10 @@ from graph_engine.dialects.ascend.task import (
 )
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
+from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.layout import TransDataOp, groups_of
+from graph_engine.lowering.joins import Joins, Piece
 from graph_engine.lowering.lower_to_kernels import layout_bytes
 from graph_engine.lowering.views import is_whole_view, view_offset
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
@@ -54,6 +57,8 @@ class _Scheduler:
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     labels: dict[str, int] = field(default_factory=dict[str, int])
     stream: StreamOp = field(default_factory=lambda: StreamOp("s0"))
+    joins: Joins = field(default_factory=Joins)
+    shared: dict[Piece, SSAValue] = field(default_factory=dict[Piece, SSAValue])
 
     def buffer(self, op: BufferOp, value: SSAValue) -> SSAValue:
         """Declares the buffer of a value."""
@@ -71,6 +76,7 @@ class _Scheduler:
         last = block.last_op
         assert isinstance(last, ReturnOp)
         outputs = self.outputs(last)
+        joined = {op for op in block.ops if self.joins.join(op)}
         for op in block.ops:
             if isinstance(op, ConstantOp):
                 name = source_nodes(op.location)
@@ -88,7 +94,8 @@ class _Scheduler:
             elif not isinstance(op, ReturnOp):
                 for result in op.results:
                     self.declare(result, outputs)
-                self.task(op)
+                if op not in joined:
+                    self.task(op)
         self.finish(last, outputs)
         self.program.body.block.add_op(self.stream)
 
@@ -107,7 +114,28 @@ class _Scheduler:
         return _labels(self.func.res_attrs, len(last.arguments), "y")
 
     def declare(self, value: SSAValue, outputs: dict[SSAValue, list[int]]) -> None:
-        """A result's buffer: an output if it or a view of it is returned (as what it is returned), else workspace."""
+        """A result's buffer: its place in a piece of memory that it shares with others, or one of its own."""
+        place = self.joins.place(value)
+        if place is None:
+            self.own_buffer(value, outputs)
+            return
+        piece, inside = place
+        if piece not in self.shared:
+            if piece.wholes:
+                self.own_buffer(piece.wholes[0].value, outputs)
+                self.shared[piece] = self.buffers[piece.wholes[0].value]
+            else:
+                memory = BufferOp("workspace", tensor_type((piece.bytes,), i8))
+                self.program.body.block.add_op(memory)
+                self.shared[piece] = memory.tensor
+        if value not in self.buffers:
+            memory = self.shared[piece]
+            owner = cast(BufferOp, memory.owner)
+            segment, index = owner.segment.data, owner.index.value.data
+            self.buffer(BufferOp(segment, value.type, index=index, alias=memory, inside=inside), value)
+
+    def own_buffer(self, value: SSAValue, outputs: dict[SSAValue, list[int]]) -> None:
+        """An output if the value or a view of it is returned (as what it is returned), else workspace."""
         if value in outputs:
             last = self.func.body.block.last_op
             assert isinstance(last, ReturnOp)

@@ -1,4 +1,7 @@
-"""Operators that only name bytes that lie in memory already: a whole tensor in another shape, or a contiguous part of one."""
+"""Operators that only name bytes that lie in memory already: a whole tensor in another shape, or a contiguous part of one.
+
+The dual, a concat whose parts lie one behind the other, is a matter of where the parts are written: `lowering/joins.py`.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,6 @@ def view_offset(op: Operation) -> int | None:
 
 def _slice_offset(op: SliceOp) -> int | None:
     """Where a slice begins whose elements lie one behind the other, padding included."""
-    source, target = cast(Tensor, op.x.type), op.result.type
     shape = shape_of(op.x)
     if -1 in shape or 0 in shape_of(op.result) or any(step != 1 for step in op.ints("steps")):
         return None
@@ -50,15 +52,23 @@ def _slice_offset(op: SliceOp) -> int | None:
     for axis, start, end in zip(*map(op.ints, ("axes", "starts", "ends")), strict=True):
         taken = range(*slice(start, end).indices(shape[axis % len(shape)]))
         cut[axis % len(shape)] = taken.start, len(taken)
-    boxes = _stored_box(source, target, cut)
+    return part_offset(cast(Tensor, op.x.type), op.result.type, cut)
+
+
+def part_offset(whole: Tensor, part: Tensor, cut: Sequence[tuple[int, int]]) -> int | None:
+    """Bytes from the start of `whole` to a part, (first index, extent) by axis; None if it lies there in pieces.
+
+    The part by itself has the type `part`; it begins at a whole data block, and no block of a format is torn.
+    """
+    boxes = _stored_box(whole, part, cut)
     if boxes is None:
         return None
     starts, sizes, stored = boxes
     split = next((axis for axis, size in enumerate(sizes) if size > 1), len(sizes))
-    if any(size != whole for size, whole in zip(sizes[split + 1 :], stored[split + 1 :], strict=True)):
+    if list(sizes[split + 1 :]) != list(stored[split + 1 :]):
         return None
     elements = sum(start * stride for start, stride in zip(starts, row_major(stored), strict=True))
-    bits = elements * element_bits(source.element_type)
+    bits = elements * element_bits(whole.element_type)
     return bits // 8 if bits % (8 * ALIGNMENT) == 0 else None
 
 

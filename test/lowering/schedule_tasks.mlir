@@ -80,3 +80,51 @@ func.func @copies(%x: tensor<128xf16>) -> (tensor<128xf16> {ge.name = "a"}, tens
   %c = ge.constant dense<2.0> : tensor<2xf16>
   return %y, %y, %x, %c : tensor<128xf16>, tensor<128xf16>, tensor<128xf16>, tensor<2xf16>
 }
+
+// -----
+
+// The parts of a concat are written side by side into one piece of memory; a concat of that and more joins the same.
+ascend.kernel @k(%x: memref<128xf16, #ascend.gm> r, %y: memref<128xf16, #ascend.gm> w) blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+  }
+}
+// CHECK-LABEL: ascend.task.program @joined
+// CHECK: %[[M:.*]] = ascend.task.buffer workspace : tensor<768xi8>
+// CHECK-NEXT: %a = ascend.task.buffer workspace alias(%[[M]] : tensor<768xi8>) : tensor<128xf16>
+// CHECK-NEXT: %b = ascend.task.buffer workspace alias(%[[M]] + 256 : tensor<768xi8>) : tensor<128xf16>
+// CHECK-NEXT: %c = ascend.task.buffer workspace alias(%[[M]] : tensor<768xi8>) : tensor<256xf16>
+// CHECK-NEXT: %d = ascend.task.buffer workspace alias(%[[M]] + 512 : tensor<768xi8>) : tensor<128xf16>
+// CHECK-NEXT: %e = ascend.task.buffer workspace alias(%[[M]] : tensor<768xi8>) : tensor<384xf16>
+// CHECK: ascend.task.launch "Kernel" @k(%x) -> (%a)
+// CHECK-NEXT: ascend.task.launch "Kernel_1" @k(%x) -> (%b)
+// CHECK-NEXT: ascend.task.launch "Kernel_2" @k(%b) -> (%d)
+// CHECK-NEXT: ascend.task.launch "Kernel_3" @k(%c, %e) -> (
+// CHECK-NEXT: }
+func.func @joined(%x: tensor<128xf16>) -> tensor<128xf16> {
+  %a = ascend.task.call @k(%x) {} : (tensor<128xf16>) -> tensor<128xf16>
+  %b = ascend.task.call @k(%x) {} : (tensor<128xf16>) -> tensor<128xf16>
+  %c = ge.concat %a, %b {axis = 0} : (tensor<128xf16>, tensor<128xf16>) -> tensor<256xf16>
+  %d = ascend.task.call @k(%b) {} : (tensor<128xf16>) -> tensor<128xf16>
+  %e = ge.concat %c, %d {axis = 0} : (tensor<256xf16>, tensor<128xf16>) -> tensor<384xf16>
+  %y = ascend.task.call @k(%c, %e) {} : (tensor<256xf16>, tensor<384xf16>) -> tensor<128xf16>
+  return %y : tensor<128xf16>
+}
+
+// -----
+
+// A concat that the graph returns is the output, its parts are written there.
+ascend.kernel @k(%x: memref<128xf16, #ascend.gm> r, %y: memref<128xf16, #ascend.gm> w) blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+  }
+}
+// CHECK-LABEL: ascend.task.program @output
+// CHECK: %c = ascend.task.buffer output 0 "y0" : tensor<256xf16>
+// CHECK-NEXT: %a = ascend.task.buffer output 0 alias(%c : tensor<256xf16>) : tensor<128xf16>
+// CHECK-NEXT: %b = ascend.task.buffer output 0 alias(%c + 256 : tensor<256xf16>) : tensor<128xf16>
+// CHECK-NOT: ascend.task.copy
+func.func @output(%x: tensor<128xf16>) -> tensor<256xf16> {
+  %a = ascend.task.call @k(%x) {} : (tensor<128xf16>) -> tensor<128xf16>
+  %b = ascend.task.call @k(%a) {} : (tensor<128xf16>) -> tensor<128xf16>
+  %c = ge.concat %a, %b {axis = 0} : (tensor<128xf16>, tensor<128xf16>) -> tensor<256xf16>
+  return %c : tensor<256xf16>
+}
