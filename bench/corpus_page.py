@@ -3,7 +3,7 @@
     python bench/model_sweep.py FOLDER --fp16 --json rows.json
     python bench/corpus_page.py rows.json > docs/corpus.md
 
-The date on the page is that of the rows.
+Several files of rows are one table. All rows must be of one commit, which the page names; the date is that of the rows.
 """
 
 from __future__ import annotations
@@ -15,44 +15,54 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fp16_error import DIFFERS, EXPLAINED, FLOOR, OF_RANGE, ROUNDING, TIMES_ROUNDING, WITHIN
+from fp16_error import CRASHED, DIFFERS, EXPLAINED, FLOOR, OF_RANGE, TIMES_ROUNDING, UNDETERMINED, WITHIN
 
 MEANING = {
     WITHIN: f"at most {TIMES_ROUNDING:.0f} times what rounding alone costs (no less than {FLOOR:.1e}), "
     f"and at most {OF_RANGE:.0%} of the range",
     EXPLAINED: "outside, but back in the bound with the nodes in fp32 that the warnings name",
-    ROUNDING: "outside of 1 %, not cured by warnings, but onnxruntime with its tensors rounded errs as much",
-    DIFFERS: "outside, and neither cured nor as rounding alone",
+    UNDETERMINED: f"onnxruntime in fp32 is more than {OF_RANGE:.0%} from itself; with those nodes in fp32 we are no further",
+    DIFFERS: "outside, and not cured by what the warnings name",
+    CRASHED: "an error on the way to fp16, or in fp32 already",
 }
 
 
 def main() -> None:
     """Prints the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path)
-    path = parser.parse_args().rows
-    rows: list[dict[str, Any]] = sorted(json.loads(path.read_text()), key=lambda row: row["model"])
-    print(page(rows, datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()))
+    parser.add_argument("rows", type=Path, nargs="+")
+    paths: list[Path] = parser.parse_args().rows
+    rows: list[dict[str, Any]] = sorted((row for p in paths for row in json.loads(p.read_text())), key=name_of)
+    versions = {row.get("version", "unknown") for row in rows}
+    if len(versions) > 1 or len({name_of(row) for row in rows}) < len(rows):
+        parser.error(f"rows of several sweeps: commits {', '.join(sorted(versions))}, {len(rows)} rows")
+    date = datetime.fromtimestamp(max(path.stat().st_mtime for path in paths), UTC).date().isoformat()
+    print(page(rows, date, *versions))
 
 
-def page(rows: list[dict[str, Any]], date: str) -> str:
+def name_of(row: dict[str, Any]) -> str:
+    """The model of a row."""
+    return row["model"]
+
+
+def page(rows: list[dict[str, Any]], date: str, version: str) -> str:
     """The page in Markdown."""
     agree = sum(row["verdict"].startswith("agrees") for row in rows)
-    classes = Counter(row.get("fp16_class", "not computed") for row in rows)
-    warned = [row for row in rows if row.get("warned")]
-    told = sum("warned" in row for row in rows)
+    classes = Counter(row.get("fp16_class", CRASHED) for row in rows)
     lines = [
         "# Real architectures beside onnxruntime",
         "",
-        f"Measured on {date} by `bench/model_sweep.py FOLDER --fp16`, written by `bench/corpus_page.py`: {len(rows)} exported",
-        "graphs of known architectures with seeded random weights. Errors are the largest difference from onnxruntime in",
-        "fp32 over all outputs, as a part of the output's range; of probabilities, the logits as well.",
+        f"Measured on {date} at commit {version} by `bench/model_sweep.py FOLDER --fp16`, written by `bench/corpus_page.py`:",
+        f"{len(rows)} exported graphs of known architectures with seeded random weights. Errors are the largest difference from",
+        "onnxruntime in fp32 over all outputs, as a part of the output's range; of probabilities, the logits as well.",
         "",
-        f"In fp32, **{agree} of {len(rows)}** agree. {len(warned)} of {told} have warnings without a sample. In fp16:",
+        f"In fp32, **{agree} of {len(rows)}** agree. In fp16:",
         "",
         "| in fp16 | models | meaning |",
         "|---|---|---|",
-        *(f"| {kind} | {count} | {MEANING.get(kind, '')} |" for kind, count in classes.most_common()),
+        *(f"| {kind} | {classes[kind]} | {meaning} |" for kind, meaning in MEANING.items() if classes[kind]),
+        "",
+        *counts(rows),
         "",
         "| model | operators | fp32 error | fp16 error | rounding alone | warnings | verdict on fp16 |",
         "|---|---|---|---|---|---|---|",
@@ -60,18 +70,35 @@ def page(rows: list[dict[str, Any]], date: str) -> str:
         "",
         "## What the warnings say",
         "",
+        "The first four of each model, without the nodes to keep. Those with a sample are shown where fp16 leaves the bound.",
+        "",
     ]
     for row in rows:
-        said = row.get("warnings", []) + (
-            [f"with a sample: {text}" for text in row.get("sample_warnings", [])]
-            if row.get("fp16_class") != WITHIN
-            else []
-        )
+        said = row.get("warnings", []) + [f"with a sample: {text}" for text in row.get("sample_warnings", [])]
         if said:
             lines += [f"**{row['model']}**", "", *(f"* {short(text)}" for text in said[:4])]
             lines += [f"* and {len(said) - 4} more"] if len(said) > 4 else []
             lines += [""]
     return "\n".join(lines).rstrip()
+
+
+def counts(rows: list[dict[str, Any]]) -> list[str]:
+    """How many models have warnings of each kind, and how many of those leave the bound on the sample."""
+    warned = [row for row in rows if row.get("warned")]
+    outside = [row for row in rows if row.get("fp16_class", WITHIN) != WITHIN]
+    silent = sum(not row.get("warned") for row in outside)
+    lines = [
+        f"Without a sample, {len(warned)} of {len(rows)} models have a warning, {sum(row['warned'] for row in warned)} in all.",
+        f"Of the {len(outside)} outside of the bound, {silent} have none: only the sample shows how large their numbers are.",
+        "",
+        "| remark | models | of these outside of the bound |",
+        "|---|---|---|",
+    ]
+    for key in ("warning_kinds", "sample_kinds"):
+        for kind, count in Counter(kind for row in rows for kind in row.get(key, [])).most_common():
+            bad = sum(kind in row.get(key, []) for row in outside)
+            lines.append(f"| `{kind}` | {count} | {bad} |")
+    return lines
 
 
 def line(row: dict[str, Any]) -> str:

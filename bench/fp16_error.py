@@ -30,6 +30,8 @@ FLOOR = 2.0**-11
 HALF_RANGE = (2.0**-14, 65504.0 / 2)
 """Between which the largest number of a tensor must be for fp16 to hold it: all digits, and room for what was rounded before."""
 WITHIN, EXPLAINED, UNDETERMINED, DIFFERS = "within", "explained", "undetermined", "differs"
+CRASHED = "not computed"
+"""A class of the sweep's: fp16 could not be computed."""
 GOOD = (WITHIN, EXPLAINED)
 RESHAPING = ("Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Identity", "Cast")
 
@@ -54,6 +56,7 @@ def fp16_columns(
     remarks, found = computed(module, feeds)
     row: dict[str, Any] = {"fp16": share(expected, found, ranges), "warned": len(remarks)}
     row["warnings"] = [str(remark) for remark in remarks]
+    row["warning_kinds"] = sorted({remark.name for remark in remarks})
     halved = session_of(rounded(model, session_of))
     row["rounding"] = share(expected, halved.run(None, half_inputs(feeds)), ranges)
     if not isfinite(row["rounding"]):
@@ -70,6 +73,7 @@ def fp16_columns(
         return row | {"fp16_class": WITHIN, "fp16_verdict": "within the bound"}
     measured, _ = computed(module, feeds, sample=True, run=False)
     row["sample_warnings"] = [str(remark) for remark in measured if remark not in remarks]
+    row["sample_kinds"] = sorted({remark.name for remark in measured if remark not in remarks})
     left = row["fp16"]
     for kind, warnings in (("warnings", remarks), ("measured warnings", measured)):
         nodes = sorted({name for remark in warnings for name in remark.args["nodes"]})

@@ -8,8 +8,9 @@ simplification (constants not counted), seconds of import and of the reference, 
 of its range (integers exact; of a final Softmax or Sigmoid its input as well), and the verdict. onnxruntime runs without
 graph optimisations, so that it judges what the model says; where an error is above 1e-4, the verdict compares it with how
 far onnxruntime is from itself. With `--fp16` the graph is also computed in fp16 (see `fp16_error.py`), and the model fails
-if it is neither within the fp16 bound nor explained by warnings that are proven to cure it. `--derived` takes instead of each model what `derived_models.py` makes of it (patterns of
-names, `*` for all). One process a model, with limits of time and memory. Exits 1 if a model fails.
+if it is neither within the fp16 bound nor explained by warnings that are proven to cure it. `--derived` takes instead of
+each model what `derived_models.py` makes of it (patterns of names, `*` for all). One process a model, with limits of time
+and memory; rows bear the commit and the seconds of CPU. Exits 1 if a model fails.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from derived_models import DERIVATIONS
-from fp16_error import GOOD, fp16_columns, probability_node
+from fp16_error import CRASHED, GOOD, fp16_columns, probability_node
 
 TOLERANCE = 1e-4
 """Of the output's range, as float outputs may differ."""
@@ -55,13 +56,15 @@ def main() -> int:
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one is not None:
-        print(json.dumps(examine(options.one, options.folder, options.derived, fp16=options.fp16)))
+        row = examine(options.one, options.folder, options.derived, fp16=options.fp16)
+        print(json.dumps(row | {"cpu_s": time.process_time()}))
         return 0
     print(HEAD + (HEAD_FP16 if options.fp16 else ""))
     patterns = options.derived.split(",")
     derived = (
         [name for name in DERIVATIONS if any(fnmatch.fnmatch(name, p) for p in patterns)] if options.derived else [""]
     )
+    version = commit()
     rows: list[dict[str, Any]] = []
     for path in sorted(p for p in options.folder.iterdir() if p.name.endswith((".onnx", ".onnx.xz"))):
         name = path.name.removesuffix(".xz").removesuffix(".onnx")
@@ -69,7 +72,7 @@ def main() -> int:
             row = in_own_process(path, derivation, options)
             if row["verdict"] == UNCHANGED:
                 continue
-            rows.append({"model": f"{name}+{derivation}" if derivation else name} | row)
+            rows.append({"model": f"{name}+{derivation}" if derivation else name, "version": version} | row)
             print(line(rows[-1]), flush=True)
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1))
@@ -82,6 +85,18 @@ def main() -> int:
     ).most_common():
         print(f"{count:>4}  {reason}")
     return 0 if len(good) == len(rows) else 1
+
+
+def commit() -> str:
+    """The commit that is measured, with a plus if files differ from it."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--exclude=*", "--dirty=+"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or "unknown"
 
 
 def causes(verdict: str) -> list[str]:
@@ -171,13 +186,17 @@ def examine(path: Path, folder: Path, derivation: str = "", *, fp16: bool = Fals
             return row | {"verdict": verdict}
     row["error"] = distance(expected, found)
     if fp16:
-        row |= fp16_columns(
-            model,
-            module,
-            lambda seed: inputs(model, shapes, values, most, seed),
-            onnxruntime_session,
-            lambda: spread(model, feeds, expected),
-        )
+        try:
+            row |= fp16_columns(
+                model,
+                module,
+                lambda seed: inputs(model, shapes, values, most, seed),
+                onnxruntime_session,
+                lambda: spread(model, feeds, expected),
+            )
+        except Exception as error:
+            text = f"{CRASHED}: {type(error).__name__}: {error}".replace("\n", " ")[:400]
+            row |= {"fp16_class": CRASHED, "fp16_verdict": text}
     bound = HALF_TOLERANCE if in_half(model) else TOLERANCE
     if row["error"] <= bound:
         return row | {"verdict": "agrees"}
