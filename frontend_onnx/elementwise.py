@@ -152,7 +152,7 @@ def identity(node: Node) -> SSAValue:
 
 
 def dropout(node: Node) -> list[SSAValue | None]:
-    """Dropout at inference: its input, and a mask that keeps everything."""
+    """Dropout at inference: its input, and a mask of ones; before opset 12, as onnxruntime has it, of zeros."""
     x = node.operand(0)
     training = node.has(2) and bool(node.constant(2, "training_mode").item())
     if training and not (node.has(1) and float(node.constant(1, "ratio").item()) == 0):
@@ -162,7 +162,7 @@ def dropout(node: Node) -> list[SSAValue | None]:
     import numpy as np
 
     shape = [static_dim(extent, "every extent of the mask") for extent in shape_of(x)]
-    mask = np.ones((), bool if node.opset >= 10 else numpy_dtype(dtype_of(x)))
+    mask = np.array(node.opset >= 12).astype(bool if node.opset >= 10 else numpy_dtype(dtype_of(x)))
     return [x, node.keep_constant(np.broadcast_to(mask, shape), node.outputs[1])]
 
 

@@ -8,6 +8,7 @@ make). It raises `Unsupported` with a reason if `ge` has no form for the node; t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr, TensorType
@@ -231,6 +232,11 @@ def static_dim(size: int, what: str) -> int:
     if size == DYNAMIC:
         raise Unsupported(f"{what} must be known; give it with an input shape")
     return size
+
+
+def joined(sizes: Sequence[int]) -> int:
+    """The extent of several axes made one: unknown if one of them is."""
+    return DYNAMIC if DYNAMIC in sizes else prod(sizes)
 
 
 def axis_of(axis: int, rank: int, what: str = "axis") -> int:

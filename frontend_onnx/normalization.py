@@ -25,7 +25,16 @@ from graph_engine.dialects.ge.reduction import ReduceL2Op, ReduceMaxOp, ReduceMe
 from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.frontend_onnx.activation import number
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.node import (
+    Converter,
+    Node,
+    Unsupported,
+    axis_of,
+    dtype_of,
+    joined,
+    shape_of,
+    static_dim,
+)
 from graph_engine.frontend_onnx.reduction import one_hot_at_maximum
 
 
@@ -185,7 +194,7 @@ def _softmax_view(node: Node) -> tuple[SSAValue, int, list[int] | None]:
     if len(wide) <= 1 and axis < len(shape):
         return x, wide[0] if wide else axis, None
     columns = prod(static_dim(d, "every extent that softmax joins") for d in shape[axis:])
-    rows = DYNAMIC if DYNAMIC in shape[:axis] else prod(shape[:axis])
+    rows = joined(shape[:axis])
     if shape.count(DYNAMIC) > 1:
         raise Unsupported("more than one unknown extent before opset 13")
     return node.emit(ReshapeOp(x, shape=[rows, columns])), 1, list(shape)

@@ -7,7 +7,6 @@ that a mean counts are a product of one number an axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -23,7 +22,16 @@ from graph_engine.dialects.ge.pooling import (
 )
 from graph_engine.dialects.ge.reduction import ReduceSumOp
 from graph_engine.frontend_onnx.convolve import depthwise_sum
-from graph_engine.frontend_onnx.node import Converter, Node, Results, Unsupported, dtype_of, shape_of, static_dim
+from graph_engine.frontend_onnx.node import (
+    Converter,
+    Node,
+    Results,
+    Unsupported,
+    dtype_of,
+    joined,
+    shape_of,
+    static_dim,
+)
 from graph_engine.frontend_onnx.windows import (
     Window,
     reshape,
@@ -44,10 +52,10 @@ def _in_planes(node: Node, x: SSAValue, window: Window, pool: Callable[[SSAValue
             return pool(x, window)
         case 3:
             batch, channels, depth, *plane = shape_of(x)
-            images = reshape(node, x, (batch, static_dim(channels * depth, "channels and depth"), *plane))
+            images = reshape(node, x, (batch, joined((channels, depth)), *plane))
             images = pool(images, window.axes(slice(1, 3)))
             plane = shape_of(images)[2:]
-            columns = reshape(node, images, (batch, channels, depth, prod(plane)))
+            columns = reshape(node, images, (batch, channels, depth, joined(plane)))
             first = window.axes(slice(0, 1))
             across = Window((*first.kernel, 1), (*first.strides, 1), (*first.dilations, 1), (*first.begins, 0), (*first.ends, 0))  # fmt: skip
             y = pool(columns, across)

@@ -206,7 +206,10 @@ def max_roi_pool(node: Node) -> SSAValue:
 
 
 def max_unpool(node: Node) -> SSAValue:
-    """MaxUnpool: a scatter into zeros; a larger output shape pads behind."""
+    """MaxUnpool: a scatter into zeros; a larger output shape pads behind.
+
+    Indices count in the shape before that, as in ONNX's own suite; onnxruntime counts them in the output shape.
+    """
     import numpy as np
 
     x, indices = node.operand(0), node.operand(1)

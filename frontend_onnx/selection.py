@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge import selection as ge
 from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.frontend_onnx.extents import has_unknown
-from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, shape_of
+from graph_engine.frontend_onnx.node import Converter, Node, Unsupported, axis_of, joined, shape_of
 from graph_engine.frontend_onnx.runs import take
 
 
@@ -39,7 +37,7 @@ def flattened(node: Node, x: SSAValue) -> SSAValue:
     shape = shape_of(x)
     if len(shape) == 1:
         return x
-    return node.emit(ReshapeOp(x, shape=[DYNAMIC if DYNAMIC in shape else prod(shape)]))
+    return node.emit(ReshapeOp(x, shape=[joined(shape)]))
 
 
 def non_zero(node: Node) -> SSAValue:

@@ -228,5 +228,6 @@ def test_eye_like(k: int) -> None:
     assert agree("EyeLike", {"x": integers(3, 5)}, {"k": k, "dtype": 7}, opset=9) == []
 
 
-def test_dropout_keeps_everything() -> None:
-    assert agree("Dropout", {"x": floats(3, 5)}, outputs=2, opset=13) == []
+@pytest.mark.parametrize("opset", [7, 10, 12, 13])
+def test_dropout_keeps_everything(opset: int) -> None:
+    assert agree("Dropout", {"x": floats(3, 5)}, outputs=2, opset=opset) == []

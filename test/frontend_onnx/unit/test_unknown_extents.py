@@ -266,3 +266,13 @@ def test_extents_are_compared_by_what_they_are() -> None:
     assert largest(n, 1) == n and smallest(n, 1) == 1
     assert isinstance(smallest(n, 512), UnknownExtent) and smallest(n, 512) == smallest(n, 512) != n
     assert smallest(n, combined(lambda v: v + 1, n)) == n
+
+
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool"])
+@pytest.mark.parametrize("axis", range(5))
+def test_pool_over_three_axes_of_which_one_is_unknown(op_type: str, axis: int) -> None:
+    known = [2, 3, 4, 5, 6]
+    g = Graph()
+    x = g.input("x", [*known[:axis], "D", *known[axis + 1 :]])
+    y = g.node(op_type, x, kernel_shape=[2, 2, 3], strides=[1, 2, 1])
+    check(finished(g, y), [{"x": [*known[:axis], size, *known[axis + 1 :]]} for size in (3, 7)])
