@@ -37,6 +37,12 @@ def heavy_spread(block: Block, rules: FormatRules) -> dict[Operation, Family]:
     return chosen
 
 
+def around(block: Block, rules: FormatRules) -> dict[Operation, Family]:
+    """The family of every heavy operator; nothing else leaves ND, so conversions stand around each."""
+    families = {op: rules.own_family(op) for op in block.ops if rules.can_move(op)}
+    return {op: family for op, family in families.items() if family is not None and rules.has_form(op, family)}
+
+
 def _follows(op: Operation, family: Family, rules: FormatRules) -> bool:
     """Whether an operator without a wish of its own can take part in `family`."""
     return rules.own_family(op) is None and rules.has_form(op, family)

@@ -32,7 +32,7 @@ from graph_engine.transforms.conversions import Choice, conversions
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.formats import Family, Format, FormatRules, family_of, format_of, tensor
 from graph_engine.transforms.fusion import graphs, single_user
-from graph_engine.transforms.heavy_spread import heavy_spread
+from graph_engine.transforms.heavy_spread import around, heavy_spread
 from graph_engine.transforms.layout_assignment import Assignment, assign_layouts
 from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import computed, known
@@ -139,8 +139,9 @@ class PropagateLayout(GePass):
     soc: str = field(
         default="Ascend310P3", metadata={"help": "chip that gives C0 per element type and the heavy operators"}
     )
-    strategy: Literal["min-cut", "heavy-spread"] = field(
-        default="min-cut", metadata={"help": "fewest bytes converted, with a proof; or as GE spreads formats"}
+    strategy: Literal["min-cut", "heavy-spread", "around"] = field(
+        default="min-cut",
+        metadata={"help": "fewest bytes converted, with a proof; as GE spreads formats; or around each heavy operator"},
     )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -158,7 +159,8 @@ class PropagateLayout(GePass):
     def chosen(self, block: Block, rules: FormatRules) -> Choice:
         """The family of every operator that does not stay ND, with a remark on what that costs."""
         assignment = assign_layouts(block, rules) if self.strategy == "min-cut" else None
-        choice = heavy_spread(block, rules) if assignment is None else assignment.choice
+        spread = around if self.strategy == "around" else heavy_spread
+        choice = spread(block, rules) if assignment is None else assignment.choice
         function = block.parent_op()
         if function is not None and wanted(Kind.ANALYSIS):
             report(function, block, choice, rules, self.strategy, assignment)
