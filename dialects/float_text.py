@@ -1,13 +1,16 @@
-"""Floats in text, bit for bit: infinities, NaNs and large whole numbers are written as the hexadecimal digits of their bits.
+"""Floats in text, bit for bit: infinities, NaNs and whole numbers of many digits.
 
-MLIR and xDSL print such a number as `0xFF800000`. xDSL 0.75 reads that back as its bits in `0xFF800000 : f32`, but as the whole
-number 4286578688 inside of `dense<...>` and where an operator parses a number. So tensors with such elements are
-written as the string of all their bytes, `dense<"0x000080FF"> : tensor<f32>`, which xDSL and mlir-opt read alike, and
-`parse_float` and `BitsLiteral` take hexadecimal digits for bits.
+MLIR and xDSL print such a number as the hexadecimal digits of its bits, `0xFF800000`. xDSL 0.75 reads that back as its bits in
+`0xFF800000 : f32`, but as the whole number 4286578688 inside of `dense<...>` and where an operator parses a number. So
+tensors get whole numbers in decimal, `dense<[1234567.0, 0.5]>`, and those with infinities or NaNs are written as the
+string of all their bytes, `dense<"0x000080FF"> : tensor<f32>`; xDSL and mlir-opt read both alike. `parse_float` and
+`BitsLiteral` take hexadecimal digits for bits.
 """
 
 from __future__ import annotations
 
+import re
+from math import isfinite
 from typing import Any, cast
 
 from xdsl.dialects.builtin import AnyFloat, ComplexType, DenseIntOrFPElementsAttr, f32
@@ -16,21 +19,24 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 
-def dense_bytes(attribute: Attribute) -> str | None:
-    """`dense<"0x...">` for a tensor of floats some of which print as hexadecimal digits; None for any other attribute."""
+def dense_literal(attribute: Attribute) -> str | None:
+    """`dense<...>` for a tensor of floats some of which print as hexadecimal digits; None for any other attribute."""
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
     tensor = cast(DenseIntOrFPElementsAttr[Any], attribute)
     element, data = tensor.get_element_type(), tensor.data.data
-    if not isinstance(element, AnyFloat | ComplexType) or "0x" not in str(tensor):
+    if not isinstance(element, AnyFloat | ComplexType) or "0x" not in (text := str(tensor).rpartition(" : ")[0]):
         return None
+    part = cast(AnyFloat, element.element_type if isinstance(element, ComplexType) else element)
+    if all(map(isfinite, part.iter_unpack(data))):
+        return _BITS.sub(lambda digits: f"{_number(int(digits[0], 16), part):.1f}", text)
     first = data[: element.compile_time_size]
     return f'dense<"0x{(first if first * len(tensor) == data else data).hex().upper()}">'
 
 
 def print_constant(attribute: Attribute, printer: Printer) -> None:
     """Prints an attribute, a tensor of floats so that any parser reads the same bits."""
-    literal = dense_bytes(attribute)
+    literal = dense_literal(attribute)
     if literal is None:
         return printer.print_attribute(attribute)
     printer.print_string(f"{literal} : ")
@@ -54,7 +60,14 @@ def float_of_bits(bits: int, type: AnyFloat, parser: AttrParser, position: int) 
     """The number of a float type that has these bits; a parse error at `position` if they are too many."""
     if bits.bit_length() > type.bitwidth:
         parser.raise_error(f"{bits:#x} has more bits than {type}", position)
-    return next(type.iter_unpack(bits.to_bytes(type.compile_time_size, "little")))
+    return _number(bits, type)
+
+
+_BITS = re.compile(r"0x[0-9A-F]+")
+
+
+def _number(bits: int, type: AnyFloat) -> float:
+    return next(iter(type.iter_unpack(bits.to_bytes(type.compile_time_size, "little"))))
 
 
 class BitsLiteral(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]

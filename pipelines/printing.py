@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Data, Operation
 from xdsl.printer import Printer
 
-from graph_engine.dialects.float_text import dense_bytes
+from graph_engine.dialects.float_text import dense_literal
 from graph_engine.target_ascend.om.atomic_write import write_atomically
 
 ELIDE_ABOVE = 16
@@ -56,7 +56,7 @@ class TextPrinter(Printer):
             if space.name.startswith(SPACE_PREFIX):
                 name = StringAttr(space.name)
                 attribute = MemRefType(attribute.element_type, attribute.shape, attribute.layout, name)
-        elif (literal := dense_bytes(attribute)) is not None:
+        elif (literal := dense_literal(attribute)) is not None:
             self.print_string(f"{literal} : ")
             attribute = cast(DenseIntOrFPElementsAttr[Any], attribute).type
         super().print_attribute(attribute)

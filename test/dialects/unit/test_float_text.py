@@ -138,6 +138,15 @@ def test_digits_that_mlir_prints_are_bits(digits: str, bits: str, form: str) -> 
     assert dense_of(form.format(f"dense<[1.0, {digits}]>", row, row)).data.data.hex() == "0000803f" + bits
 
 
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "complex<f32>"])
+@pytest.mark.parametrize("number", [0.123456789, 1234567.0, -123456792.0, 1e10 / 3, 1e-30], ids=str)
+def test_finite_numbers_stay_readable(number: float, name: str) -> None:
+    array = array_of(number, DTYPES[name], "list")
+    text = to_text(ModuleOp([ConstantOp(constant_attr(array, "c"))]))
+    assert ("0x" in text) is not np.isfinite(array).all()
+    assert dense_of(text).data.data == array.tobytes()
+
+
 def test_digits_of_an_integer_are_a_number() -> None:
     assert dense_of("ge.constant dense<0x10> : tensor<i32>").get_values() == (16,)
 
