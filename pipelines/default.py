@@ -70,6 +70,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-conv-bn-relu"),
     (Phase.FUSED, "fuse-transpose-matmul"),
     (Phase.FUSED, "fuse-heads"),
+    (Phase.FUSED, "fuse-rotary-mul"),
     (Phase.FUSED, "simplify-attention"),
     (Phase.FUSED, "fuse-attention"),
     (Phase.FUSED, "fuse-matmul-elementwise"),

@@ -48,6 +48,7 @@ PASSES: dict[str, str] = {
     "fuse-conv-bn-relu": "graph_engine.transforms.fuse_conv_bn_relu:FuseConvBnRelu",
     "fuse-transpose-matmul": "graph_engine.transforms.fuse_transpose_matmul:FuseTransposeMatmulPass",
     "fuse-heads": "graph_engine.transforms.fuse_heads:FuseHeads",
+    "fuse-rotary-mul": "graph_engine.transforms.fuse_rotary_mul:FuseRotaryMulPass",
     "simplify-attention": "graph_engine.transforms.simplify_attention:SimplifyAttention",
     "fuse-attention": "graph_engine.transforms.fuse_attention:FuseAttention",
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",

@@ -27,7 +27,7 @@ from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp, ClipOp, DivOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
-from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
+from graph_engine.dialects.ge.heads import MergeHeadsOp, RotaryMulOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp
@@ -267,6 +267,10 @@ class FormatRules:
         if isinstance(op, SplitHeadsOp | MergeHeadsOp | ReshapeOp | SliceOp):
             x = _keep(given[0], nz)
             return Formats((x,), x) if keeps_fractals(op, c0) else None
+        if isinstance(op, RotaryMulOp):
+            sides = tuple(_keep(format, nz) for format in given)
+            pad = "zero" if full_rows or _all_zero(sides) else "finite" if self._stays_finite(op, sides) else "undef"
+            return Formats(sides, fractal_nz(c0, pad)) if shape[-1] % (2 * c0) == 0 else None
         if not (rides_along(op) or reduces_rows(op, c0)):
             return None
         operands: list[Format] = []

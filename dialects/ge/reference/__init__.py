@@ -64,7 +64,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
             *("gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "tensor_scatter"),
             *("one_hot", "reverse_sequence"),
         ),
-        "heads": ("split_heads", "merge_heads"),
+        "heads": ("split_heads", "merge_heads", "rotary_mul"),
         "channels": ("channel_shuffle",),
         "runtime_shape": (*("shape_of", "reshape_to", "expand_to", "tile_by", "slice_at", "pad_by", "range", "fill"),),
         "selection": ("top_k", "unique", "non_zero", "compress", "non_max_suppression"),

@@ -134,3 +134,19 @@ func.func @f(%x: tensor<3x10xf32>) {
   %y = ge.merge_heads %x : (tensor<3x10xf32>) -> tensor<3x10xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<3x9xf32>) {
+  // expected-error@+1 {{the columns of 3x9 do not fall into two halves}}
+  %y = ge.rotary_mul %x, %x, %x : (tensor<3x9xf32>, tensor<3x9xf32>, tensor<3x9xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x10xf32>, %c: tensor<2x3x10xf32>) {
+  // expected-error@+1 {{2x3x10 does not broadcast onto 3x10}}
+  %y = ge.rotary_mul %x, %c, %x : (tensor<3x10xf32>, tensor<2x3x10xf32>, tensor<3x10xf32>) -> tensor<3x10xf32>
+  return
+}

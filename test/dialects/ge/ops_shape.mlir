@@ -75,12 +75,14 @@ func.func @channel_shuffle(%x: tensor<2x6x5x4xf32>, %d: tensor<?x?x4xf16>) {
 }
 
 // CHECK-LABEL: func.func @heads
-func.func @heads(%x: tensor<2x5x12xf32>, %d: tensor<?x12xf32>) {
+func.func @heads(%x: tensor<2x5x12xf32>, %d: tensor<?x12xf32>, %s: tensor<5x4xf32>) {
   // CHECK: %a = ge.split_heads %x {heads = 3} : (tensor<2x5x12xf32>) -> tensor<2x3x5x4xf32>
   %a = ge.split_heads %x {heads = 3} : (tensor<2x5x12xf32>) -> tensor<2x3x5x4xf32>
   // CHECK: %b = ge.merge_heads %a : (tensor<2x3x5x4xf32>) -> tensor<2x5x12xf32>
   %b = ge.merge_heads %a : (tensor<2x3x5x4xf32>) -> tensor<2x5x12xf32>
   // CHECK: %c = ge.split_heads %d {heads = 3} : (tensor<?x12xf32>) -> tensor<3x?x4xf32>
   %c = ge.split_heads %d {heads = 3} : (tensor<?x12xf32>) -> tensor<3x?x4xf32>
+  // CHECK: %e = ge.rotary_mul %a, %a, %s : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5x4xf32>
+  %e = ge.rotary_mul %a, %a, %s : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5x4xf32>
   return
 }
