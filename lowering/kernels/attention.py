@@ -28,7 +28,8 @@ from graph_engine.lowering.kernels.cube_tiling import FRACTAL
 from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS, Side
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.row_reduction import combine_slabs
-from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.vector_steps import emit_steps
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div, even_tile, largest, temporaries
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr, UnitAttr
@@ -29,6 +30,7 @@ from graph_engine.dialects.ascend.memory import (
     dtype_of,
     row_major,
     space_of,
+    strides_of,
 )
 from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
@@ -176,6 +178,34 @@ class KernelBuilder:
         new = ViewOp(op.source, op.expr + offset, ty)
         self._block.add_op(new)
         return new.result
+
+    def words(self, view: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The low and the high int32 of an int64: of elements in device memory, or of a value in two planes of UB."""
+        op = view.owner
+        assert isinstance(op, ViewOp)
+        if space_of(view) is Space.UB:
+            planes = op.source.type
+            assert isinstance(planes, MemRefType)
+            high = ViewOp(op.source, op.expr + planes.get_shape()[-1], op.result.type)
+            self._block.add_op(high)
+            return view, high.result
+        ty = _memref(op.result.type.get_shape(), tuple(2 * s for s in strides_of(op.result.type)), DType.I32, Space.GM)
+        halves = [ViewOp(op.source, op.expr * 2 + word, ty) for word in range(2)]
+        for half in halves:
+            self._block.add_op(half)
+        return halves[0].result, halves[1].result
+
+    def alloc_value(self, slot: str, extents: Sequence[int], dtype: DType) -> Buf:
+        """A UB buffer of a value: dense; of int64 the low words in one plane, the high ones in a second, both aligned."""
+        if dtype is not DType.I64:
+            return self.alloc(slot, Space.UB, extents, dtype)
+        return self.alloc(slot, Space.UB, (2, -(-prod(extents) // 8) * 8), DType.I32)
+
+    def copy_value(self, dst: SSAValue, src: SSAValue, dtype: DType) -> None:
+        """A move of a value to or from UB, int64 word by word."""
+        pairs = zip(self.words(dst), self.words(src), strict=True) if dtype is DType.I64 else [(dst, src)]
+        for target, source in pairs:
+            self.copy(target, source)
 
     def buffer_of(self, view: SSAValue, shape: Sequence[int]) -> Buf:
         """The buffer that `view` is taken of, as one of `shape`."""

@@ -71,13 +71,20 @@ def complete(kernel: KernelOp, soc: Soc) -> bool:
 
 
 def needed(op: VectorOp) -> tuple[str, str]:
-    """The instruction, by its name in chip files without the `v`, and the element types that it works on."""
+    """The instruction, by its name in chip files without the `v`, and the element types that it works on.
+
+    Booleans are converted as bytes; a copy or a choice of bits takes any type of a width that it knows.
+    """
     mnemonic = SPECS[op.OPCODE].mnemonic
-    written = dtype_of(op.dst.type).mlir
+    written, read = dtype_of(op.dst.type), [dtype_of(source.type) for source in op.sources]
     if mnemonic.startswith("conv"):
-        read = dtype_of(op.sources[0].type).mlir
-        return ("copy", written) if read == written else ("conv", f"{read} -> {written}")
-    return mnemonic, dtype_of(op.sources[-1].type).mlir if dtype_of(op.dst.type) is DType.BOOL else written
+        if read[0] is written:
+            return "copy", "i16" if written.bytes == 1 else written.mlir
+        ends = ("ui8" if dtype is DType.BOOL else dtype.mlir for dtype in (read[0], written))
+        return "conv", " -> ".join(ends)
+    if mnemonic == "sel":
+        return mnemonic, {2: "f16", 4: "f32"}.get(written.bytes, written.mlir)
+    return mnemonic, (read[-1] if written is DType.BOOL else written).mlir
 
 
 def _exists(op: VectorOp, soc: Soc) -> bool:

@@ -21,7 +21,8 @@ from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp, row_major
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.vector_steps import emit_steps
 from graph_engine.lowering.kernels.vector_tiling import (
     BURST,
     buffer_bytes,
@@ -33,7 +34,7 @@ from graph_engine.lowering.kernels.vector_tiling import (
     temporaries,
     worthwhile_tile,
 )
-from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.soc.soc import Soc
 
 
@@ -171,9 +172,10 @@ class _Writer:
         """An operand's part of the tile, in its small form; axes still to come are whole."""
         depth = len(starts)
         small = stream.small([*extents, *self.sizes[depth:]])
-        buf = self.kb.alloc(f"x{number}_ub", Space.UB, small, stream.dtype)
+        buf = self.kb.alloc_value(f"x{number}_ub", small, stream.dtype)
         at = stream.at([*starts, *self.base[depth:]])
-        self.kb.copy(self.kb.view(buf), self.kb.view(self.kb.args[number], at, small, stream.strides))
+        source = self.kb.view(self.kb.args[number], at, small, stream.strides)
+        self.kb.copy_value(self.kb.view(buf, 0, small, row_major(small)), source, stream.dtype)
         return buf
 
     def compute(self, starts: list[Expr], extents: list[int]) -> None:
@@ -185,8 +187,11 @@ class _Writer:
             values.append(Value(stream.view(kb, buf, extents), stream.dtype, reusable=stream.full))
 
         def temporary(dtype: DType, number: int) -> SSAValue:
-            return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, extents, dtype))
+            return whole(f"tmp{number}_{dtype.mlir}", dtype)
 
-        out = kb.alloc("y_ub", Space.UB, extents, result.dtype)
-        emit_steps(kb, self.group.steps, values, kb.view(out), result.dtype, Scratch(temporary))
-        kb.copy(kb.view(kb.args[-1], result.at(starts), extents, result.strides), kb.view(out))
+        def whole(slot: str, dtype: DType) -> SSAValue:
+            return kb.view(kb.alloc_value(slot, extents, dtype), 0, extents, row_major(extents))
+
+        out = whole("y_ub", result.dtype)
+        emit_steps(kb, self.group.steps, values, out, result.dtype, Scratch(temporary))
+        kb.copy_value(kb.view(kb.args[-1], result.at(starts), extents, result.strides), out, result.dtype)

@@ -12,7 +12,8 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.vector_steps import emit_steps
 from graph_engine.lowering.kernels.vector_tiling import temporaries
 from graph_engine.target_ascend.isa.model import DType, Space
 

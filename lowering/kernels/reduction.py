@@ -25,7 +25,8 @@ from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.elementwise import Stream
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.row_reduction import COMBINE, RowReduction, combine_slabs
-from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_step
+from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.vector_steps import emit_step
 from graph_engine.lowering.kernels.vector_tiling import (
     BLOCK,
     BURST,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.kernels.step import Step
 from graph_engine.target_ascend.isa.model import DType
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from graph_engine.lowering.kernels.builder import KernelBuilder
-from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
+from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.vector_steps import emit_steps
 from graph_engine.lowering.kernels.vector_tiling import buffer_bytes, temporaries
 from graph_engine.target_ascend.isa.model import DType
 

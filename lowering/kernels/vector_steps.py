@@ -7,25 +7,17 @@ rounded once, as the reference does; the others in the tensors' own type.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from graph_engine.lowering.kernels import activation_steps as activation
 from graph_engine.lowering.kernels.builder import KernelBuilder
+from graph_engine.lowering.kernels.step import Scratch, Step, Value, Work
+from graph_engine.lowering.kernels.typed_steps import TYPED
 from graph_engine.target_ascend.isa.model import DType
 
 Emit = Callable[[KernelBuilder, SSAValue, Sequence[SSAValue], dict[str, float]], None]
-
-
-@dataclass(frozen=True)
-class Step:
-    """`results[i] = op(*operands)`: operands are numbers of earlier values (inputs first, then steps)."""
-
-    op: str
-    operands: tuple[int, ...]
-    attributes: tuple[tuple[str, float], ...] = ()
-    dtype: DType = DType.F16
 
 
 def _binary(mnemonic: str) -> Emit:
@@ -89,23 +81,24 @@ class StepSpec:
     """How an operator is emitted; `wide` means in fp32.
 
     `temporaries` says how many buffers besides operands and result it needs; the sources of `emit` end with them.
+    `integers`: i32 operands are taken as well.
     """
 
     emit: Emit
     wide: bool = False
     temporaries: Callable[[dict[str, float]], int] = _none
+    integers: bool = False
 
 
 STEPS: dict[str, StepSpec] = {
-    "ge.add": StepSpec(_binary("add")),
-    "ge.sub": StepSpec(_binary("sub")),
-    "ge.mul": StepSpec(_binary("mul")),
+    "ge.add": StepSpec(_binary("add"), integers=True),
+    "ge.sub": StepSpec(_binary("sub"), integers=True),
+    "ge.mul": StepSpec(_binary("mul"), integers=True),
     "ge.div": StepSpec(_binary("div"), wide=True),
-    "ge.maximum": StepSpec(_binary("max")),
-    "ge.minimum": StepSpec(_binary("min")),
-    "ge.relu": StepSpec(_unary("relu")),
-    "ge.abs": StepSpec(_unary("abs")),
-    "ge.neg": StepSpec(_neg),
+    "ge.maximum": StepSpec(_binary("max"), integers=True),
+    "ge.minimum": StepSpec(_binary("min"), integers=True),
+    "ge.relu": StepSpec(_unary("relu"), integers=True),
+    "ge.neg": StepSpec(_neg, integers=True),
     "ge.clip": StepSpec(_clip),
     "ge.leaky_relu": StepSpec(_leaky_relu),
     "ge.exp": StepSpec(_unary("exp"), wide=True),
@@ -124,7 +117,18 @@ STEPS: dict[str, StepSpec] = {
     "ge.softplus": StepSpec(activation.softplus, wide=True, temporaries=_one),
     "ge.swish": StepSpec(activation.swish, wide=True, temporaries=_one),
 }
-"""Operators that the Vector engine can run on UB values of one shape. `ge.cast` is handled by the type change."""
+"""Operators that the Vector engine can run on UB values of one shape and one element type; the others: `TYPED`."""
+
+
+def takes(op: str, operands: Sequence[DType], result: DType) -> bool:
+    """Whether an operator on these element types has a sequence of instructions."""
+    if op in TYPED:
+        return TYPED[op].takes(tuple(operands), result)
+    spec = STEPS.get(op)
+    if spec is None:
+        return False
+    types = (DType.F16, DType.F32, DType.I32) if spec.integers else (DType.F16, DType.F32)
+    return all(dtype in types for dtype in (*operands, result))
 
 
 def _immediate(mnemonic: str) -> Emit:
@@ -136,36 +140,6 @@ def _immediate(mnemonic: str) -> Emit:
 
 IMMEDIATE_STEPS: dict[str, StepSpec] = {name: StepSpec(_immediate(name)) for name in ("adds", "muls")}
 """Instructions with a number, of which composite operators are made."""
-
-
-@dataclass
-class Scratch:
-    """Temporary UB buffers of one tile shape, handed out by element type and returned when a value dies."""
-
-    allocate: Callable[[DType, int], SSAValue]
-    free: dict[DType, list[SSAValue]] = field(default_factory=dict[DType, list[SSAValue]])
-    count: int = 0
-
-    def take(self, dtype: DType) -> SSAValue:
-        """A buffer whose content nobody needs."""
-        pool = self.free.setdefault(dtype, [])
-        if pool:
-            return pool.pop()
-        self.count += 1
-        return self.allocate(dtype, self.count - 1)
-
-    def give(self, dtype: DType, value: SSAValue) -> None:
-        """Returns a buffer."""
-        self.free.setdefault(dtype, []).append(value)
-
-
-@dataclass
-class Value:
-    """A value in UB: its view, its type, and whether its buffer may be reused once it is dead."""
-
-    view: SSAValue
-    dtype: DType
-    reusable: bool = False
 
 
 def emit_steps(
@@ -201,8 +175,13 @@ def emit_step(
 
     It may be the buffer of an operand.
     """
-    spec = STEPS.get(step.op) or IMMEDIATE_STEPS.get(step.op)
-    compute = DType.F32 if spec is not None and spec.wide else operands[0].dtype
+    if step.op in TYPED:
+        work = Work(kb, scratch, target)
+        result = TYPED[step.op].emit(work, step, operands)
+        work.give_back()
+        return result
+    spec = STEPS.get(step.op) or IMMEDIATE_STEPS[step.op]
+    compute = DType.F32 if spec.wide else operands[0].dtype
     sources: list[SSAValue] = []
     borrowed: list[SSAValue] = []
     for operand in operands:
@@ -214,11 +193,9 @@ def emit_step(
             sources.append(wide)
             borrowed.append(wide)
     attributes = dict(step.attributes)
-    temporaries = [] if spec is None else [scratch.take(compute) for _ in range(spec.temporaries(attributes))]
+    temporaries = [scratch.take(compute) for _ in range(spec.temporaries(attributes))]
     result = target()
-    if spec is None:  # ge.cast: the type change is the whole step
-        kb.vec("conv", result, sources[0])
-    elif compute is step.dtype:
+    if compute is step.dtype:
         spec.emit(kb, result, [*sources, *temporaries], attributes)
     else:
         work = borrowed[0] if borrowed else scratch.take(compute)

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from math import gcd
 
+from xdsl.ir import SSAValue
+
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.lowering.kernels.builder import KernelBuilder
-from graph_engine.lowering.kernels.vector_steps import Scratch, Step, Value, emit_steps
-from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.vector_steps import emit_steps
+from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.soc.soc import Soc
 
 BLOCK = 32
@@ -34,7 +37,9 @@ def round_up(a: int, unit: int) -> int:
 
 
 def buffer_bytes(elements: int, dtype: DType, versions: int = 1) -> int:
-    """Bytes of UB that a buffer takes."""
+    """Bytes of UB that a buffer of a value takes (see `KernelBuilder.alloc_value`)."""
+    if dtype is DType.I64:
+        return 2 * buffer_bytes(elements, DType.I32, versions)
     return versions * round_up(elements * dtype.bytes, BLOCK)
 
 
@@ -128,13 +133,16 @@ def temporaries(steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...],
     taken: list[DType] = []
     with kb.blocks(0, 1):
 
-        def allocate(dtype: DType, number: int) -> object:
+        def allocate(dtype: DType, number: int) -> SSAValue:
             taken.append(dtype)
-            return kb.view(kb.alloc("tmp", Space.UB, (1,), dtype))
+            return one("tmp", dtype)
 
-        views = [Value(kb.view(kb.alloc("in", Space.UB, (1,), dtype)), dtype, reusable) for dtype, reusable in inputs]
-        out = kb.view(kb.alloc("out", Space.UB, (1,), out_dtype))
-        emit_steps(kb, steps, views, out, out_dtype, Scratch(allocate))  # pyright: ignore[reportArgumentType]
+        def one(slot: str, dtype: DType) -> SSAValue:
+            return kb.view(kb.alloc_value(slot, (1,), dtype), 0, (1,))
+
+        views = [Value(one("in", dtype), dtype, reusable) for dtype, reusable in inputs]
+        out = one("out", out_dtype)
+        emit_steps(kb, steps, views, out, out_dtype, Scratch(allocate))
     return tuple(taken)
 
 

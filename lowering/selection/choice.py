@@ -15,10 +15,12 @@ from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
+from graph_engine.dialects.ge.logic import CompareOp
 from graph_engine.dialects.layout import NC1HWC0, Encoding, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.vector_steps import STEPS, Step
-from graph_engine.target_ascend.isa.model import DType
+from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.vector_steps import takes
+from graph_engine.target_ascend.isa.model import PREDICATES, DType
 from graph_engine.target_ascend.soc.soc import Soc
 
 
@@ -113,12 +115,13 @@ def region_of(op: Operation) -> Region:
 
 def elementwise_step(op: Operation, number_of: dict[SSAValue, int]) -> Step:
     """The step of an elementwise operator. Raises NoKernel if the Vector engine has none for it."""
-    if op.name not in STEPS and op.name != "ge.cast":
-        raise NoKernel(f"the Vector engine has no instruction sequence for {op.name}")
     assert isinstance(op, GeOp)
+    types, dtype = [dtype_of_tensor(tensor(v)) for v in op.operands], dtype_of_tensor(tensor(op.results[0]))
+    if not takes(op.name, types, dtype):
+        named = " and ".join(dict.fromkeys(one.mlir for one in (*types, dtype)))
+        raise NoKernel(f"the Vector engine has no instruction sequence for {op.name} of {named}")
     attributes = tuple(sorted(_step_attributes(op).items()))
-    ty = tensor(op.results[0])
-    return Step(op.name, tuple(number_of[v] for v in op.operands), attributes, dtype_of_tensor(ty))
+    return Step(op.name, tuple(number_of[v] for v in op.operands), attributes, dtype)
 
 
 def _step_attributes(op: GeOp) -> dict[str, float]:
@@ -127,6 +130,8 @@ def _step_attributes(op: GeOp) -> dict[str, float]:
         return {}
     if isinstance(op, GeluOp):
         return {"tanh": float(op.approximate.data == "tanh")}
+    if isinstance(op, CompareOp):
+        return {"predicate": float(PREDICATES.index(op.predicate.data))}
     return {name: float(value) for name, value in op.attribute_values().items()}
 
 

@@ -23,7 +23,7 @@ from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.vector_tiling import merge_axes
 from graph_engine.lowering.selection.choice import (
     Choice,

@@ -14,7 +14,9 @@ from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build
 from graph_engine.lowering.kernels.lrn import LrnShape, build_lrn
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.reduction_tail import Tail, stem
-from graph_engine.lowering.kernels.vector_steps import STEPS, Step
+from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.typed_steps import TYPED
+from graph_engine.lowering.kernels.vector_steps import STEPS
 from graph_engine.lowering.selection.broadcast import strides_over
 from graph_engine.lowering.selection.choice import (
     Choice,
@@ -32,7 +34,7 @@ from graph_engine.lowering.selection.pooling import POOLING_OPERATORS, select_po
 from graph_engine.lowering.selection.reduction import REDUCTION_OPERATORS, select_reduction
 from graph_engine.target_ascend.isa.model import DType
 
-ELEMENTWISE_OPERATORS: tuple[str, ...] = (*STEPS, "ge.cast")
+ELEMENTWISE_OPERATORS: tuple[str, ...] = (*STEPS, *TYPED)
 VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, *REDUCTION_OPERATORS, "ge.lrn", *POOLING_OPERATORS)
 """Operators (or anchors of `ge.fused`) that `select_vector` serves."""
 
@@ -40,13 +42,11 @@ VECTOR_OPERATORS: tuple[str, ...] = (*ELEMENTWISE_OPERATORS, *REDUCTION_OPERATOR
 def select_vector(op: Operation) -> Choice:
     """The kernel of a vector operator. Raises NoKernel with the reason if there is none."""
     require_static(*(tensor(v) for v in (*op.operands, *op.results)))
-    for value in (*op.operands, *op.results):
-        require_float(value)
-        if not prod(shape_of_type(tensor(value))):
-            raise NoKernel("a tensor has no elements")
     anchor = op.anchor.data if isinstance(op, FusedOp) else op.name
     if anchor in ELEMENTWISE_OPERATORS:
         return _elementwise(op)
+    for value in (*op.operands, *op.results):
+        require_float(value)
     pooled = anchor in POOLING_OPERATORS and is_feature_map(op)
     if anchor in REDUCTION_OPERATORS and not pooled:
         return select_reduction(op)
@@ -78,7 +78,6 @@ def _elementwise(op: Operation) -> Choice:
     for inner in operators:
         if any(v not in number_of for v in inner.operands):
             raise NoKernel(f"an operand of {inner.name} is no tensor of the graph")
-        require_float(inner.results[0])
         steps.append(elementwise_step(inner, number_of))
         number_of[inner.results[0]] = len(used) + len(steps) - 1
     result = tensor(yielded[0])

@@ -15,6 +15,7 @@ from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.weights import materialize
 from graph_engine.dialects.layout import Encoding, pack, physical_shape, unpack, with_encoding
+from graph_engine.lowering.kernels.decompositions import build_complete
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, tensor
 from graph_engine.lowering.selection.table import select
 from graph_engine.target_ascend.chip.checker import Checker
@@ -57,7 +58,7 @@ def fused(
 def kernel_of(op: Operation) -> tuple[Choice, Kernel]:
     """The kernel that selection gives an operator, through all passes."""
     choice = select(op)
-    return choice, compile_kernel(choice.build(choice.stem, SOC))
+    return choice, compile_kernel(build_complete(choice.build, choice.stem, SOC))
 
 
 def instructions(kernel: Kernel) -> int:

@@ -17,7 +17,7 @@ from graph_engine.dialects import layout
 from graph_engine.dialects.ge.weights import fold_attr
 from graph_engine.lowering import assign_addresses, emit_program, plan_buffers
 from graph_engine.lowering.kernels.epilogue import Epilogue
-from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.selection import cube
 from graph_engine.lowering.selection.choice import ConstantArgument
 from graph_engine.target_ascend.om.program import Location, Segment

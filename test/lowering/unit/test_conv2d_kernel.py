@@ -10,7 +10,7 @@ from harness.kernels import SOC, compile_kernel, run_kernel
 
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
-from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.kernels.step import Step
 
 CASES = {
     # name: (batch, cin, h, w, cout, kernel, strides, dilations, pads, bias)

@@ -14,7 +14,7 @@ from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.loops import enclosing_loops
 from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.plan_onchip_buffers import plan_onchip_buffers
 from graph_engine.target_ascend.isa.model import DType, Space
 

@@ -12,7 +12,7 @@ from graph_engine.lowering.encode_kernel import encode_kernel
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.matmul import MatmulShape, build_matmul
-from graph_engine.lowering.kernels.vector_steps import Step
+from graph_engine.lowering.kernels.step import Step
 from graph_engine.pipelines.context import make_context
 from graph_engine.pipelines.printing import to_text
 from graph_engine.pipelines.source import Chunk, parse

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.dialects.ge import elementwise as ge
+from graph_engine.dialects.ge.logic import ModOp
 from graph_engine.dialects.layout import fractal_nz, nc1hwc0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.table import select
@@ -183,10 +184,10 @@ def several_results() -> Any:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "unknown size": (lambda: ge.ReluOp(value((-1, 4))), "not known"),
-    "integers": (lambda: ge.AddOp(value((4,), "i32"), value((4,), "i32")), "not in i32"),
+    "integers": (lambda: ge.AddOp(value((4,), "i64"), value((4,), "i64")), "ge.add of i64"),
     "no elements": (lambda: ge.ReluOp(value((0, 4))), "no elements"),
     "no instruction": (
-        lambda: fused([value((4,))], lambda x: [t := ge.PowOp(x, x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",
+        lambda: fused([value((4,))], lambda x: [t := ModOp(x, x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",
     ),
     "two formats": (
         lambda: encode(ge.AddOp(value((1, 20, 4, 4), "f16", MAP), value((1, 20, 1, 1))), MAP), "padded blocks",

@@ -27,7 +27,7 @@ def heard(
     body: str, result: str, passes: str, *, kinds: Sequence[Kind] = tuple(Kind), switches: Switches = ALL_ON
 ) -> list[Remark]:
     """What `passes` remark about a graph over a feature map %x, with two vectors that are no constants."""
-    text = f"func.func @main(%x: {MAP}, %v: tensor<16xf32>, %k: tensor<16x16x1x1xf32>) -> ({result}) {{\n{CONSTANTS}{body}}}"
+    text = f"func.func @main(%x: {MAP}, %v: tensor<16xf32>, %i: tensor<16xi32>, %k: tensor<16x16x1x1xf32>) -> ({result}) {{\n{CONSTANTS}{body}}}"
     context = make_context()
     (chunk,) = split("main.mlir", text, by_separator=False)
     module = parse(context, chunk)
@@ -165,9 +165,9 @@ def test_the_kernel_and_its_engine():
 
 
 def test_an_operator_without_a_kernel():
-    """No instruction makes 64-bit integers."""
-    body = "%a = ge.cast %v : (tensor<16xf32>) -> tensor<16xi64>\nreturn %a : tensor<16xi64>\n"
-    (remark,) = heard(body, "tensor<16xi64>", "lower-to-kernels")
+    """No instruction makes bytes of 32-bit integers, which wrap around."""
+    body = "%a = ge.cast %i : (tensor<16xi32>) -> tensor<16xi8>\nreturn %a : tensor<16xi8>\n"
+    (remark,) = heard(body, "tensor<16xi8>", "lower-to-kernels")
     assert (remark.kind, remark.name, remark.op) == (Kind.MISSED, "AiCpu", "ge.cast")
     assert remark.message == f"ge.cast runs on the AI CPU: {remark.args['reason']}"
 
