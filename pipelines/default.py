@@ -56,6 +56,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.SIMPLIFIED, "share-constants"),
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
+    (Phase.FUSED, "fuse-quantized"),
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "fuse-softplus"),

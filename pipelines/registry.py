@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "eliminate-common-subexpressions": (
         "graph_engine.transforms.eliminate_common_subexpressions:EliminateCommonSubexpressions"
     ),
+    "fuse-quantized": "graph_engine.transforms.fuse_quantized:FuseQuantized",
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
     "fuse-softplus": "graph_engine.transforms.fuse_softplus:FuseSoftplus",

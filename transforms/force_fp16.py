@@ -35,14 +35,14 @@ from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 
 def is_bias(op: Operation, index: int) -> bool:
     """Whether operand `index` of `op` only ever joins an accumulator of the Cube."""
-    if isinstance(op, FusedOp):
-        uses = list(op.block.args[index].uses)
-        return bool(uses) and all(is_bias(use.operation, use.index) for use in uses)
     return isinstance(op, Conv2dOp | MatmulOp) and index == 2
 
 
 def stays(op: Operation, index: int) -> bool:
     """Whether operand `index` is left in fp32: it joins an accumulator, or is no number to compute with."""
+    if isinstance(op, FusedOp):
+        uses = list(op.block.args[index].uses)
+        return bool(uses) and all(stays(use.operation, use.index) for use in uses)
     return is_bias(op, index) or (isinstance(op, GeOp) and op.keeps_type(index))
 
 

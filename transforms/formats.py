@@ -31,6 +31,7 @@ from graph_engine.dialects.ge.heads import MergeHeadsOp, RotaryMulOp, SplitHeads
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp
+from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
@@ -50,6 +51,7 @@ from graph_engine.dialects.layout import (
     is_plain,
     nc1hwc0,
 )
+from graph_engine.transforms.quantised_formats import is_quantised, quantised_formats, stored_map
 from graph_engine.transforms.recipes import Known, known
 
 Format: TypeAlias = Encoding | None
@@ -154,7 +156,7 @@ class FormatRules:
         match op:
             case FusedOp():
                 return self.own_family(op.anchor_op)
-            case Conv2dOp() if op.name in self.heavy:
+            case Conv2dOp() | Conv2dIntegerOp() if Conv2dOp.name in self.heavy:
                 return Family.NC1HWC0
             case MatmulOp() if op.name in self.heavy:
                 return Family.FRACTAL_NZ
@@ -184,6 +186,11 @@ class FormatRules:
             match op:
                 case FusedOp() if (attention := attention_of(op)) is not None:
                     return self._attention(op, attention, family, given)
+                case FusedOp() | GeOp() if is_quantised(op):
+                    formats = quantised_formats(op, given, self.c0["i8"]) if family is Family.NC1HWC0 else None
+                    return None if formats is None else Formats(*formats)
+                case GeOp() if is_quantised(op.parent_op()):
+                    return Formats(tuple(given), stored_map(op.result, self.c0["i8"]))
                 case FusedOp():
                     return self._fused(op, family, given)
                 case GeOp() if attention_of(op.parent_op()) is not None:

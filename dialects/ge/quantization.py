@@ -89,6 +89,9 @@ class QuantizeOp(ScaledOp):
     block = int_prop(0)
     saturate = bool_prop(True)
 
+    def keeps_type(self, index: int) -> bool:
+        return True  # in fp16 a number next to the middle between two steps would fall to the wrong one
+
     def __init__(
         self,
         x: SSAValue | Operation,

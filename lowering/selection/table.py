@@ -11,12 +11,14 @@ from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice
 from graph_engine.lowering.selection.cube import select_cube
 from graph_engine.lowering.selection.movement import MOVEMENT_OPERATORS, select_movement
+from graph_engine.lowering.selection.quantised import select_integer_convolution
 from graph_engine.lowering.selection.rotary import select_rotary_mul
 from graph_engine.lowering.selection.vector import VECTOR_OPERATORS, select_vector
 
 SELECTORS: dict[str, Callable[[Operation], Choice]] = {
     "ge.conv2d": select_cube,
     "ge.matmul": select_cube,
+    "ge.conv2d_integer": select_integer_convolution,
     "ge.rotary_mul": select_rotary_mul,
     **dict.fromkeys(VECTOR_OPERATORS, select_vector),
     **dict.fromkeys(MOVEMENT_OPERATORS, select_movement),

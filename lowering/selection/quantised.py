@@ -1,0 +1,170 @@
+"""The integer convolution of 8-bit numbers with its way back to 8 bits: constants as the Cube wants them.
+
+The Cube multiplies x by w as they are. Zero points of x leave by the bias, since sum((x - z) w) = sum(x w) - z sum(w);
+padding holds the zero point, so that the same holds at the borders.
+"""
+
+from __future__ import annotations
+
+from math import lcm, prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.core import shape_of
+from graph_engine.dialects.ge.elementwise import AddOp, MaximumOp
+from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.quantization import Conv2dIntegerOp, RequantizeOp
+from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr, fold_attr, materialize
+from graph_engine.dialects.layout import NC1HWC0, FractalZ, encoding_of, physical_shape
+from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.requantise import RANGES, Requantise
+from graph_engine.lowering.selection.choice import (
+    Choice,
+    ConstantArgument,
+    Region,
+    dtype_of_tensor,
+    region_of,
+    require_encoding,
+    require_static,
+    tensor,
+)
+from graph_engine.target_ascend.isa.model import DType
+
+
+def select_integer_convolution(op: Operation) -> Choice:
+    """The kernel of `conv2d_integer`, `add`, `requantize`, `maximum`. Raises NoKernel with the reason if there is none."""
+    require_static(*(tensor(v) for v in (*op.operands, *op.results)))
+    region = region_of(op)
+    conv = region.anchor
+    if not isinstance(conv, Conv2dIntegerOp):
+        raise NoKernel(f"{conv.name} is no convolution of integers")
+    added, requantize, relu = _way_out(region, conv)
+    y = tensor(region.yielded[0])
+    for ty in (tensor(conv.x), y):
+        require_encoding(ty, NC1HWC0)
+    if not isinstance(encoding_of(tensor(conv.w)), FractalZ) or dtype_of_tensor(tensor(conv.w)) is not DType.I8:
+        raise NoKernel("the filter is no FRACTAL_Z of signed numbers")
+    dtype, out = dtype_of_tensor(tensor(conv.x)), dtype_of_tensor(y)
+    if dtype not in RANGES or out not in RANGES:
+        raise NoKernel("the kernel of integers reads and writes 8 bits")
+
+    values = conv.attribute_values()
+    n, c, h, wd = shape_of(conv.x)
+    _, cout, ho, wo = shape_of(conv.result)
+    kh, kw = shape_of(conv.w)[2:]
+    group: int = values["group"]
+    outer, n1, _, _ = physical_shape(tensor(conv.w))
+    merged = _groups_in_a_block(conv)
+    blocks = -(-group // merged)
+    c1 = outer // (blocks * kh * kw)
+    if blocks > 1 and (blocks * c1 != -(-c // 32) or blocks * n1 != -(-cout // 32)):
+        raise NoKernel("blocks of groups do not fall on multiples of 32 channels")
+    zero = _number(_constant(region, conv.x_zero))
+    if _number(_constant(region, conv.w_zero)):
+        raise NoKernel("the zero point of the weights is not zero")
+    target = _number(_constant(region, requantize.zero_point))
+    pads = values["pads"]
+    shape = ConvShape(
+        n, blocks, c1, h, wd, 2 * n1, ho, wo, (kh, kw), tuple(values["strides"]), tuple(values["dilations"]),
+        (pads[0], pads[1], pads[2], pads[3]), False, dtype, zero if any(pads) else 0,
+    )  # fmt: skip
+    epilogue = Requantise(target, relu, out)
+    channels = blocks * n1 * 32
+    bias = _bias(region, conv, added, zero, channels)
+    factor = _vector(_constant(region, requantize.factor), cout, channels, f32)
+    inputs: list[SSAValue | ConstantArgument] = [_outside(region, conv.x), _outside(region, conv.w), bias, factor]
+    return Choice(
+        ("conv2d", shape, epilogue),
+        "conv2d_integer_relu" if relu else "conv2d_integer",
+        "DepthwiseConv2D" if group > 1 and group == c else "Conv2D",
+        lambda name, soc: build_conv2d(name, shape, epilogue, soc),
+        inputs,
+    )
+
+
+def _groups_in_a_block(conv: Conv2dIntegerOp) -> int:
+    """How many groups one block of FRACTAL_Z holds."""
+    group = conv.group.value.data
+    cin, cout = shape_of(conv.w)[1], shape_of(conv.w)[0] // group
+    return min(lcm(lcm(cin, 32) // cin, lcm(cout, 32) // cout), group)
+
+
+def _way_out(region: Region, conv: Conv2dIntegerOp) -> tuple[SSAValue | None, RequantizeOp, bool]:
+    """The bias, what makes 8 bits of the sums, and whether a maximum with its zero point follows."""
+    value: SSAValue = conv.result
+    bias: SSAValue | None = None
+    rest = list(region.rest)
+    if rest and isinstance(rest[0], AddOp):
+        bias, value = rest[0].other(value), rest.pop(0).results[0]
+    requantize = rest.pop(0) if rest else None
+    if not isinstance(requantize, RequantizeOp) or requantize.x is not value:
+        raise NoKernel("nothing makes 8 bits of the sums")
+    relu = bool(rest)
+    if relu:
+        last = rest.pop(0)
+        if not isinstance(last, MaximumOp) or last.other(requantize.result) is not requantize.zero_point or rest:
+            raise NoKernel("something else than a maximum with the zero point follows")
+    return bias, requantize, relu
+
+
+def _outside(region: Region, value: SSAValue) -> SSAValue:
+    outside = region.outside(value)
+    if outside is None:
+        raise NoKernel("an operand of the convolution is computed inside the region")
+    return outside
+
+
+def _constant(region: Region, value: SSAValue) -> Attribute:
+    """The value of a constant operand, before it was packed."""
+    owner = _outside(region, value).owner
+    if not isinstance(owner, ConstantOp):
+        raise NoKernel("the convolution of integers takes constants beside its input")
+    packed = owner.value
+    if isinstance(packed, FoldAttr) and packed.op.data == "layout.transdata":
+        (packed,) = packed.operands
+    return packed
+
+
+def _number(constant: Attribute) -> int:
+    numbers = materialize(constant, attribute_type(constant))
+    if (numbers != numbers.flat[0]).any():
+        raise NoKernel("one zero point a channel")
+    return int(numbers.flat[0])
+
+
+def _bias(region: Region, conv: Conv2dIntegerOp, added: SSAValue | None, zero: int, channels: int) -> ConstantArgument:
+    """bias - zero * (sum of each filter), a recipe."""
+    outputs = shape_of(conv.w)[0]
+    vector = tensor_type((outputs,), i32)
+    bias = constant_attr(np.zeros(outputs, np.int32), "no bias")
+    if added is not None:
+        bias = _vector(_constant(region, added), outputs, outputs, i32).value
+    if zero:
+        w = _constant(region, conv.w)
+        wide = fold_attr("ge.cast", [w], {"to": "i32"}, tensor_type(shape_of(conv.w), i32))
+        total = fold_attr("ge.reduce_sum", [wide], {"axes": [1, 2, 3], "keepdims": False}, vector)
+        point = constant_attr(np.array([zero], np.int32), "zero_point")
+        bias = fold_attr("ge.sub", [bias, fold_attr("ge.mul", [total, point], {}, vector)], {}, vector)
+    return _padded(bias, outputs, channels, i32)
+
+
+def _vector(constant: Attribute, outputs: int, channels: int, element: Attribute) -> ConstantArgument:
+    """One number an output, repeated if there is only one, zeros behind the last."""
+    ty = tensor_type((outputs,), element)
+    count = prod(attribute_type(constant).get_shape())
+    constant = fold_attr("ge.reshape", [constant], {"shape": [count]}, tensor_type((count,), element))
+    if count != outputs:
+        zeros = constant_attr(np.zeros(outputs, np.int32 if element == i32 else np.float32), "zeros")
+        constant = fold_attr("ge.add", [zeros, constant], {}, ty)
+    return _padded(constant, outputs, channels, element)
+
+
+def _padded(constant: Attribute, outputs: int, channels: int, element: Attribute) -> ConstantArgument:
+    ty = tensor_type((channels,), element)
+    if outputs != channels:
+        constant = fold_attr("ge.pad", [constant], {"pads": [0, channels - outputs], "value": 0.0}, ty)
+    return ConstantArgument(constant, ty)

@@ -1,0 +1,118 @@
+"""Small networks in ONNX's two quantised forms, on the chip in checking mode, beside onnxruntime, number by number.
+
+onnxruntime runs them with its optimisations off, where every operator does what ONNX says: floats between integers. A sum
+that falls next to the middle between two numbers may go either way there; it may be one step off, which is rare.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.lowering.emit_program import emit_program
+from graph_engine.pipelines.compile import compile_module
+from graph_engine.target_ascend.runtime.device import run
+
+Array = np.ndarray[Any, Any]
+
+
+class Writer:
+    """Writes a model whose tensors between operators are quantised."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype, self.rng = np.dtype(dtype), np.random.default_rng(11)
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: list[onnx.TensorProto] = []
+
+    def constant(self, array: Any) -> str:
+        name = f"c{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"t{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], name, **attributes))
+        return name
+
+    def numbers(self, scale: float, zero: int) -> tuple[str, str]:
+        """Names of scale and zero point of the activations."""
+        return self.constant(np.float32(scale)), self.constant(np.array(zero, self.dtype))
+
+    def back(self, q: str, numbers: tuple[str, str]) -> str:
+        return self.node("DequantizeLinear", q, *numbers)
+
+    def conv(self, x: str, shape: tuple[int, ...], scale: float, *, each: bool = True, **attributes: Any) -> str:
+        """In floats, of x in floats by weights of one scale, or one for each output."""
+        w = self.rng.integers(-128, 128, shape).astype(np.int8)
+        scales = self.rng.uniform(0.5, 1.5, shape[0] if each else ()).astype(np.float32) * np.float32(0.01)
+        weights = self.node(
+            "DequantizeLinear",
+            self.constant(w),
+            self.constant(scales),
+            self.constant(np.zeros(scales.shape, np.int8)),
+            axis=0,
+        )
+        steps = self.rng.integers(-2000, 2000, shape[0]).astype(np.int32)
+        total = np.broadcast_to(scales * np.float32(scale), (shape[0],)).astype(np.float32)
+        zeros = self.constant(np.zeros(shape[0], np.int32))
+        bias = self.node("DequantizeLinear", self.constant(steps), self.constant(total), zeros, axis=0)
+        return self.node("Conv", x, weights, bias, **attributes)
+
+    def model(self, size: tuple[int, ...], result: str, shape: Any) -> onnx.ModelProto:
+        element = helper.np_dtype_to_tensor_dtype(self.dtype)
+        graph = helper.make_graph(
+            self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, size)],
+            [helper.make_tensor_value_info(result, element, shape)], self.weights,
+        )  # fmt: skip
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def beside_onnxruntime(model: onnx.ModelProto, size: tuple[int, ...]) -> tuple[Array, Array, set[str]]:
+    """The chip's numbers, onnxruntime's, and the kinds of kernels that ran."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    x = np.random.default_rng(5).standard_normal(size).astype(np.float32)
+    (right,) = onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})
+    module = import_onnx(model)
+    compile_module(module)
+    program = emit_program(module)
+    done = run(program, [x], check=True)
+    assert not done.findings
+    kernels = set(program.kernels)
+    return done.outputs[0], np.asarray(right), kernels
+
+
+def assert_steps(got: Array, right: Array) -> None:
+    """Equal, but for one number in five hundred that is a step off."""
+    off = np.abs(got.astype(int) - right.astype(int))
+    assert got.dtype == right.dtype and off.max() <= 1
+    assert (off > 0).mean() <= 0.002
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_residual_block(dtype: Any) -> None:
+    """Padded, strided, grouped by channels, ReLU between its own quantisations, a pool and a sum of two branches."""
+    w = Writer(dtype)
+    zero = 0 if dtype is np.int8 else 128
+    relu_zero = 0
+    first, inner, last = w.numbers(0.03, zero + 3), w.numbers(0.05, relu_zero), w.numbers(0.07, zero - 2)
+    x = w.back(w.node("QuantizeLinear", "x", *first), first)
+    y = w.conv(x, (40, 3, 3, 3), 0.03, strides=[2, 2], pads=[1, 1, 1, 1])
+    y = w.back(w.node("QuantizeLinear", y, *inner), inner)
+    y = w.back(w.node("QuantizeLinear", w.node("Relu", y), *inner), inner)
+    y = w.back(w.node("QuantizeLinear", w.node("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2]), *inner), inner)
+    z = w.conv(y, (40, 1, 3, 3), 0.05, group=40, pads=[1, 1, 1, 1], each=dtype is np.int8)
+    z = w.back(w.node("QuantizeLinear", w.node("Relu", z), *last), last)
+    z = w.conv(z, (40, 40, 1, 1), 0.07)
+    z = w.back(w.node("QuantizeLinear", z, *last), last)
+    total = w.node("QuantizeLinear", w.node("Add", z, y), *last)
+    got, right, kernels = beside_onnxruntime(w.model((1, 3, 18, 14), total, None), (1, 3, 18, 14))
+    assert sum(name.startswith("conv2d_integer") for name in kernels) == 3
+    assert np.ptp(right.astype(int)) > 100
+    assert_steps(got, right)
