@@ -76,7 +76,8 @@ def normalise(dims: Sequence[Dim]) -> tuple[Dim, ...]:
 def build_movement(name: str, movement: Movement, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the sources, then the result. Raises NoKernel where a tile does not fit."""
     args = [Arg(f"x{i}", shape, dtype, "r") for i, (shape, dtype) in enumerate(movement.sources)]
-    plans = [_plan(part, movement, soc) for part in movement.parts]
+    kinds = len({_kind(part, movement) for part in movement.parts})
+    plans = [_plan(part, movement, soc.buffers["ub"] // kinds, soc.cores.aic) for part in movement.parts]
     extents = [plan.dims[plan.dealt].write for plan in plans]
     granules = [plan.granule for plan in plans]
     kb = KernelBuilder(
@@ -110,27 +111,42 @@ def _round16(n: int) -> int:
     return -(-n // 16) * 16
 
 
-def _shared_plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
+def _kind(part: Part, movement: Movement) -> str:
+    """What the parts have in common whose tiles lie in one slot: the same pipes fill and empty it."""
+    if part.source is None:
+        return "fill"
+    dtype, filled = movement.sources[part.source][1].mlir, any(d.read != d.write for d in part.dims)
+    turned = not movement.shared and _is_turned(normalise(part.dims))
+    return f"{dtype}{'_turned' if turned else ''}{'_filled' if filled else ''}"
+
+
+def _is_turned(dims: tuple[Dim, ...]) -> bool:
+    """Whether the innermost axis of the result is another in the source."""
+    return dims[-1].src != 1 and any(d.src == 1 for d in dims[:-1])
+
+
+def _shared_plan(part: Part, movement: Movement, room: int) -> _Plan:
     """Lanes are whole, the shared axis is cut and dealt; without one everything is one core's."""
     dims = tuple(sorted((d for d in part.dims[:-1] if d.write > 1), key=lambda d: -d.dst)) + part.dims[-1:]
     split = next((i for i, d in enumerate(dims) if d.dst == movement.shared and d.read == d.write), len(dims) - 1)
     last = split == len(dims) - 1
     row = prod([d.write for d in dims[split + 1 : -1]]) * _round16(dims[-1].write)
-    budget = soc.buffers["ub"] // (2 * movement.dtype.bytes)
+    budget = room // (2 * movement.dtype.bytes)
     if any(d.read != d.write for d in dims[:-1]) or row > budget:
         raise NoKernel("one tile of the move does not fit the unified buffer")
     tile = dims[split].write if last else min(dims[split].write, budget // row)
     return _Plan(part, dims, split, tile, False, split, dims[-1].write if last else 1)
 
 
-def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
+def _plan(part: Part, movement: Movement, room: int, cores: int) -> _Plan:
+    """The tiles of a part in `room` bytes of the unified buffer."""
     if movement.shared:
-        return _shared_plan(part, movement, soc)
+        return _shared_plan(part, movement, room)
     dims = normalise(part.dims)
     source = movement.dtype if part.source is None else movement.sources[part.source][1]
     wide = movement.dtype.bytes + source.bytes
     inner = dims[-1]
-    turned = part.source is not None and inner.src != 1 and any(d.src == 1 for d in dims[:-1])
+    turned = part.source is not None and _is_turned(dims)
     if turned:
         # The axes contiguous in the source and in the result come last, the longer one first: it may be cut.
         p = next(i for i, d in enumerate(dims) if d.src == 1)
@@ -139,7 +155,7 @@ def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
         if 2 not in (movement.dtype.bytes, source.bytes):
             raise NoKernel("the transposing move works on 16-bit elements")
         wide += 2
-    budget = soc.buffers["ub"] // (2 * wide)
+    budget = room // (2 * wide)
     core = 2 if turned else 1
     sizes = [d.write for d in dims]
     rounded = [*sizes[:-2], _round16(sizes[-2]), _round16(sizes[-1])] if turned else sizes
@@ -166,7 +182,6 @@ def _plan(part: Part, movement: Movement, soc: Soc) -> _Plan:
     elif split >= len(dims) - core:
         granule = min(sizes[split], 16)
     looped = [i for i in range(split) if dims[i].read == dims[i].write]
-    cores = soc.cores.aic
     dealt = max([*looped, split], key=lambda i: min(cores, sizes[i] if i < split else -(-sizes[i] // granule)))
     granule = granule if dealt == split else 1
     if any(dims[i].read != dims[i].write for i in range(split)):
@@ -202,10 +217,10 @@ class _Writer:
     def tile(self, dims: tuple[Dim, ...], src: Expr, dst: Expr) -> None:
         """One tile: load, fill, convert, turn, store."""
         kb, movement, part = self.kb, self.movement, self.plan.part
-        slot = f"p{movement.parts.index(part)}"
+        slot = _kind(part, movement)
         reads, writes = tuple(d.read for d in dims), tuple(d.write for d in dims)
         if part.source is None:
-            ub = kb.alloc(f"{slot}_fill", Space.UB, writes, movement.dtype)
+            ub = kb.alloc(slot, Space.UB, writes, movement.dtype)
             kb.vec("dup", kb.view(ub), imm=movement.fill)
             kb.copy(kb.view(kb.args[-1], dst + part.dst_offset, writes, tuple(d.dst for d in dims)), kb.view(ub))
             return

@@ -97,6 +97,14 @@ def test_concat_other_axes(axis: int) -> None:
         np.testing.assert_array_equal(run_operator(op, parts), np.concatenate(parts, axis))
 
 
+def test_parts_share_the_unified_buffer() -> None:
+    """Blocks and pieces of blocks, whose tiles fill two fifths of it each."""
+    parts = [numbers((1, 24, 160, 160)) for _ in range(2)]
+    values = [value(ty(part.shape, F16, nc1hwc0())) for part in parts]
+    op = ConcatOp(values, axis=1, result_type=ty((1, 48, 160, 160), F16, nc1hwc0()))
+    np.testing.assert_array_equal(run_operator(op, parts), np.concatenate(parts, 1))
+
+
 @pytest.mark.parametrize("encoding", [None, nc1hwc0()], ids=["nd", "nc1hwc0"])
 def test_pad_and_slice(encoding: Any) -> None:
     x = numbers((2, 20, 7, 9))
