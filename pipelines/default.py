@@ -76,6 +76,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-attention"),
     (Phase.FUSED, "fuse-matmul-elementwise"),
     (Phase.FUSED, "fuse-parallel-matmuls{soc=$soc}"),
+    (Phase.FUSED, "fuse-parallel-rotary"),
     (Phase.FUSED, "fuse-reduction"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),

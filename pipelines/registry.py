@@ -54,6 +54,7 @@ PASSES: dict[str, str] = {
     "fuse-attention": "graph_engine.transforms.fuse_attention:FuseAttention",
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",
     "fuse-parallel-matmuls": "graph_engine.transforms.fuse_parallel_matmuls:FuseParallelMatmuls",
+    "fuse-parallel-rotary": "graph_engine.transforms.fuse_parallel_rotary:FuseParallelRotary",
     "fuse-reduction": "graph_engine.transforms.fuse_reduction:FuseReduction",
     "expand-batch-norm": "graph_engine.transforms.expand_batch_norm:ExpandBatchNormPass",
     "fuse-elementwise": "graph_engine.transforms.fuse_elementwise:FuseElementwise",

@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, shape_of
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
+from graph_engine.dialects.ge.normalization import LayerNormOp, RmsNormOp
 from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.fusion import single_user
@@ -83,12 +84,32 @@ class FuseMergeHeads(Pattern):
         return True
 
 
-PATTERNS = (FuseSplitHeads, FuseMergeHeads)
+class NormBehindHeads(Pattern):
+    """transpose(norm(reshape(x))) -> norm(transpose(reshape(x))) for a norm of each head's columns, as Qwen has it."""
+
+    name = "norm-behind-heads"
+    root: ClassVar[Roots] = (TransposeOp,)
+
+    def rewrite(self, op: TransposeOp, rewriter: CountedRewriter) -> bool:
+        norm = op.x.owner
+        if not isinstance(norm, RmsNormOp | LayerNormOp) or single_user(op.x) is not op:
+            return False
+        last = len(shape_of(op.x)) - 1
+        if not _exchanges_rows_and_heads(op) or not isinstance(norm.x.owner, ReshapeOp) or norm.axis.value.data != last:
+            return False
+        transpose = TransposeOp(norm.x, perm=op.ints("perm"))
+        operands = [transpose.result, *norm.operands[1:]]
+        moved = type(norm).create(operands=operands, result_types=[op.result.type], properties=norm.properties)
+        rewriter.replace(op, [transpose, moved])
+        return True
+
+
+PATTERNS = (FuseSplitHeads, FuseMergeHeads, NormBehindHeads)
 
 
 @dataclass(frozen=True)
 class FuseHeads(GePass):
-    """Both patterns in one walk."""
+    """All patterns in one walk."""
 
     name = "fuse-heads"
     numerics = EXACT

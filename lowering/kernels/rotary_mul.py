@@ -17,7 +17,7 @@ from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div, even_tile
+from graph_engine.lowering.kernels.vector_tiling import CoreSplit, even_tile
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -51,11 +51,12 @@ def build_rotary_mul(name: str, shape: RotaryShape, soc: Soc) -> KernelOp:
     args = [Arg(n, (count, *matrix), shape.dtype, "w" if n == "y" else "r") for n, count in counts.items()]
     # Either matrices or rows are dealt to the cores, whichever leaves the busiest one less.
     cores, granule = soc.cores.aic, min(16, shape.rows)
-    by_matrix = ceil_div(shape.matrices, cores) * shape.rows <= ceil_div(shape.rows, cores) * shape.matrices
-    split = CoreSplit.of(shape.matrices, 1, cores) if by_matrix else CoreSplit.of(shape.rows, granule, cores)
+    by_matrix, by_rows = CoreSplit.of(shape.matrices, 1, cores), CoreSplit.of(shape.rows, granule, cores)
+    matrices_first = by_matrix.step * shape.rows <= by_rows.step * shape.matrices
+    split = by_matrix if matrices_first else by_rows
     kb = KernelBuilder(name, args, split.block_dim)
     for share in split.bodies(kb):
-        matrices, rows = (share, (Expr(), shape.rows)) if by_matrix else ((Expr(), shape.matrices), share)
+        matrices, rows = (share, (Expr(), shape.rows)) if matrices_first else ((Expr(), shape.matrices), share)
         tile = even_tile(rows[1], min(room, rows[1]), granule)
         for at, count in kb.tiles(rows[1], tile, "m"):
             _rotate(kb, shape, matrices, at + rows[0], count)

@@ -43,3 +43,27 @@ func.func @guards(%x: tensor<2x6x8xf32>, %y: tensor<6x16xf32>, %z: tensor<2x3x4x
   %5 = ge.reshape %4 {shape = [2, 4, 24]} : (tensor<2x4x3x8xf32>) -> tensor<2x4x24xf32>
   return %1, %3, %5, %4 : tensor<2x8x6x1xf32>, tensor<2x3x4x4xf32>, tensor<2x4x24xf32>, tensor<2x4x3x8xf32>
 }
+
+// -----
+
+// A norm of each head's columns stands behind the heads, one over all of a row's columns or read twice stays.
+// CHECK-LABEL: func.func @norm_of_heads
+// CHECK: %[[H:.*]] = ge.split_heads %x {heads = 2} : (tensor<1x3x32xf32>) -> tensor<1x2x3x16xf32>
+// CHECK-NEXT: ge.rms_norm %[[H]], %s {axis = 3
+func.func @norm_of_heads(%x: tensor<1x3x32xf32>, %s: tensor<16xf32>) -> tensor<1x2x3x16xf32> {
+  %0 = ge.reshape %x {shape = [1, 3, 2, 16]} : (tensor<1x3x32xf32>) -> tensor<1x3x2x16xf32>
+  %1 = ge.rms_norm %0, %s {axis = 3} : (tensor<1x3x2x16xf32>, tensor<16xf32>) -> tensor<1x3x2x16xf32>
+  %2 = ge.transpose %1 {perm = [0, 2, 1, 3]} : (tensor<1x3x2x16xf32>) -> tensor<1x2x3x16xf32>
+  return %2 : tensor<1x2x3x16xf32>
+}
+// CHECK-LABEL: func.func @norms_that_stay
+// CHECK-COUNT-2: ge.transpose
+// CHECK-NOT: ge.rms_norm
+func.func @norms_that_stay(%x: tensor<1x3x32xf32>, %s: tensor<2x16xf32>, %t: tensor<16xf32>) -> (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>, tensor<1x3x2x16xf32>) {
+  %0 = ge.reshape %x {shape = [1, 3, 2, 16]} : (tensor<1x3x32xf32>) -> tensor<1x3x2x16xf32>
+  %1 = ge.rms_norm %0, %s {axis = 2} : (tensor<1x3x2x16xf32>, tensor<2x16xf32>) -> tensor<1x3x2x16xf32>
+  %2 = ge.rms_norm %0, %t {axis = 3} : (tensor<1x3x2x16xf32>, tensor<16xf32>) -> tensor<1x3x2x16xf32>
+  %3 = ge.transpose %1 {perm = [0, 2, 1, 3]} : (tensor<1x3x2x16xf32>) -> tensor<1x2x3x16xf32>
+  %4 = ge.transpose %2 {perm = [0, 2, 1, 3]} : (tensor<1x3x2x16xf32>) -> tensor<1x2x3x16xf32>
+  return %3, %4, %2 : tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>, tensor<1x3x2x16xf32>
+}
