@@ -130,6 +130,23 @@ class FoldAttr(ParametrizedAttribute):
     attributes: DictionaryAttr
     type: Attribute
 
+    def __hash__(self) -> int:
+        """Computed once: operands that recipes share would be hashed once for every path to them."""
+        known: int | None = self.__dict__.get("hash")
+        if known is None:
+            known = self.__dict__["hash"] = hash((self.op, self.operands, self.attributes, self.type))
+        return known
+
+    def __eq__(self, other: object) -> bool:
+        """Equal recipes hold the same operands from then on, so that these are not compared again."""
+        if self is other or not isinstance(other, FoldAttr) or hash(self) != hash(other):
+            return self is other
+        mine = (self.op, self.operands, self.attributes, self.type)
+        equal = mine == (other.op, other.operands, other.attributes, other.type)
+        if equal:
+            object.__setattr__(other, "operands", self.operands)
+        return equal
+
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
@@ -290,12 +307,16 @@ def _evaluate(recipe: FoldAttr) -> Array:
 
 
 def weights_in(attribute: Attribute) -> Iterator[WeightRef]:
-    """The stored tensors that a constant's value is made of."""
-    if isinstance(attribute, WeightAttr):
-        yield attribute.data
-    elif isinstance(attribute, FoldAttr):
-        for operand in attribute.operands:
-            yield from weights_in(operand)
+    """The stored tensors that a constant's value is made of, those of a shared operand once."""
+    seen: set[int] = set()
+    waiting = [attribute]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, WeightAttr):
+            yield part.data
+        elif isinstance(part, FoldAttr) and id(part) not in seen:
+            seen.add(id(part))
+            waiting += reversed(part.operands.data)
 
 
 def weight_names(attribute: Attribute) -> list[str]:

@@ -339,3 +339,20 @@ def test_wrong_recipes_name_their_weights() -> None:
         materialize(wrong)
     with pytest.raises(GraphEngineError, match="'ge.nothing' has no numpy reference"):
         materialize(fold_attr("ge.nothing", [weight], {}, tensor_type((8, 30), "f32")))
+
+
+def test_recipes_with_shared_operands_cost_no_more_than_their_length() -> None:
+    """Each of 60 recipes reads the one before twice: 2^60 paths, which nothing may walk."""
+
+    def doubled(times: int) -> Attribute:
+        value = constant_attr(np.ones(128, np.float32), "w")
+        for _ in range(times):
+            value = fold_attr("ge.add", [value, value], {}, tensor_type((128,), "f32"))
+        return value
+
+    one, other = doubled(60), doubled(60)
+    assert one == other and hash(one) == hash(other)
+    assert one != doubled(59)
+    assert materialize(one)[0] == 2.0**60
+    assert weight_names(one) == ["w"]
+    assert next(iter(module_of(one).walk())).verify() is None
