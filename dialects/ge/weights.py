@@ -134,7 +134,8 @@ class FoldAttr(ParametrizedAttribute):
         """Computed once: operands that recipes share would be hashed once for every path to them."""
         known: int | None = self.__dict__.get("hash")
         if known is None:
-            known = self.__dict__["hash"] = hash((self.op, self.operands, self.attributes, self.type))
+            known = hash((self.op, self.operands, self.attributes, self.type))
+            object.__setattr__(self, "hash", known)
         return known
 
     def __eq__(self, other: object) -> bool:
