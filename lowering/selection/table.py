@@ -10,6 +10,7 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice
 from graph_engine.lowering.selection.cube import select_cube
+from graph_engine.lowering.selection.indexing import INDEXING_OPERATORS, select_indexing
 from graph_engine.lowering.selection.movement import MOVEMENT_OPERATORS, select_movement
 from graph_engine.lowering.selection.quantised import select_integer_convolution
 from graph_engine.lowering.selection.rotary import select_rotary_mul
@@ -22,6 +23,7 @@ SELECTORS: dict[str, Callable[[Operation], Choice]] = {
     "ge.rotary_mul": select_rotary_mul,
     **dict.fromkeys(VECTOR_OPERATORS, select_vector),
     **dict.fromkeys(MOVEMENT_OPERATORS, select_movement),
+    **dict.fromkeys(INDEXING_OPERATORS, select_indexing),
 }
 
 
