@@ -7,8 +7,6 @@ from random import Random
 from typing import Any
 
 EXTENTS = (-(2**63), -7, -1, 0, 1, 2, 3, 1000, 2**31, 2**40, 2**62, 2**63 - 1)
-
-
 INTEGERS = (*EXTENTS, *range(-4, 8))
 KINDS = (*range(30), 99)
 """TensorProto.DataType, and numbers that it lacks."""
@@ -63,6 +61,17 @@ def _names(model: Any) -> list[str]:
     return ["", "absent", *made, *(v.name for v in graph.input), *(t.name for t in graph.initializer)]
 
 
+def _vary(field: Any, value: Any, random: Random) -> None:
+    """Replaces an element of a repeated field by `value`, drops one, or adds `value`."""
+    kind = random.random()
+    if kind < 0.5:
+        field[random.randrange(len(field))] = value
+    elif kind < 0.7:
+        del field[random.randrange(len(field))]
+    else:
+        field.append(value)
+
+
 def rename(model: Any, random: Random) -> None:
     """Gives a node, tensor, input or output the name of another."""
     graph = model.graph
@@ -71,26 +80,12 @@ def rename(model: Any, random: Random) -> None:
 
 def edge(model: Any, random: Random) -> None:
     """Replaces, drops or adds an input of a node."""
-    inputs = _node(model, random).input
-    kind = random.random()
-    if kind < 0.6:
-        inputs[random.randrange(len(inputs))] = random.choice(_names(model))
-    elif kind < 0.8:
-        del inputs[random.randrange(len(inputs))]
-    else:
-        inputs.append(random.choice(_names(model)))
+    _vary(_node(model, random).input, random.choice(_names(model)), random)
 
 
 def output(model: Any, random: Random) -> None:
     """Replaces, drops or adds an output of a node."""
-    outputs = _node(model, random).output
-    kind = random.random()
-    if kind < 0.4:
-        outputs[random.randrange(len(outputs))] = random.choice(_names(model))
-    elif kind < 0.7:
-        del outputs[random.randrange(len(outputs))]
-    else:
-        outputs.append(f"extra{random.randrange(9)}")
+    _vary(_node(model, random).output, random.choice([*_names(model), f"extra{random.randrange(9)}"]), random)
 
 
 def operator(model: Any, random: Random) -> None:
@@ -128,17 +123,10 @@ def extents(model: Any, random: Random) -> None:
 def tensor_extents(model: Any, random: Random) -> None:
     """Changes, drops, swaps or adds an extent of a constant."""
     dims = random.choice(_tensors(model)).dims
-    kind = random.random()
-    if kind < 0.4:
-        dims[random.randrange(len(dims))] = random.choice(EXTENTS)
-    elif kind < 0.6:
-        del dims[random.randrange(len(dims))]
-    elif kind < 0.8:
-        shuffled = random.sample(list(dims), len(dims))
-        del dims[:]
-        dims.extend(shuffled)
+    if random.random() < 0.8:
+        _vary(dims, random.choice((1, *EXTENTS)), random)
     else:
-        dims.append(random.choice((1, *EXTENTS)))
+        dims[:] = random.sample(list(dims), len(dims))
 
 
 def integers_of_tensor(model: Any, random: Random) -> None:
@@ -196,13 +184,8 @@ def tensor_data(model: Any, random: Random) -> None:
 def attribute_value(model: Any, random: Random) -> None:
     """Changes the value of an attribute."""
     attribute = _attribute(model, random)
-    kind = random.random()
-    if attribute.type == 7 and kind < 0.6:
-        attribute.ints[random.randrange(len(attribute.ints))] = random.choice(INTEGERS)
-    elif attribute.type == 7 and kind < 0.8:
-        del attribute.ints[random.randrange(len(attribute.ints))]
-    elif attribute.type == 7:
-        attribute.ints.append(random.choice(INTEGERS))
+    if attribute.type == 7:
+        _vary(attribute.ints, random.choice(INTEGERS), random)
     elif attribute.type == 1:
         attribute.f = random.choice([0.0, -1.0, 1e38, float("nan"), float("inf")])
     elif attribute.type == 3:

@@ -13,58 +13,48 @@ The form with a tanh becomes `ge.gelu %x {approximate = "tanh"}`; x * sigmoid(1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi, sqrt
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.activation import GeluOp
 from graph_engine.dialects.ge.elementwise import ErfOp, TanhOp
-from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.activation_pattern import ActivationPattern, Form, Roots
+from graph_engine.transforms.driver import apply_patterns
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-from graph_engine.transforms.polynomials import Polynomial, Terms, activation
+from graph_engine.transforms.polynomials import Polynomial, Terms
 
-HALF_EACH: Terms = {(1, 0): 0.5, (1, 1): 0.5}
-"""x / 2 * (1 + f)."""
 OF_ERF: Terms = {(1,): sqrt(0.5)}
 OF_TANH: Terms = {(1,): sqrt(2 / pi), (3,): sqrt(2 / pi) * 0.044715}
 
 
-class FuseGeluOfErf(Pattern):
+def _half_each(argument: Terms) -> Callable[[Polynomial, float], Terms | None]:
+    """x / 2 * (1 + f), f of this argument."""
+    return lambda given, share: {(1, 0): 0.5, (1, 1): 0.5} if given.equals(argument, share) else None
+
+
+class FuseGeluOfErf(ActivationPattern):
     """x / 2 * (1 + erf(x / sqrt 2)) -> gelu(x)."""
 
     name = "fuse-gelu-of-erf"
-    root: ClassVar[tuple[type[Operation], ...]] = (ErfOp,)
+    root: ClassVar[Roots] = (ErfOp,)
 
-    def rewrite(self, op: ErfOp, rewriter: CountedRewriter) -> bool:
-        def describes(argument: Polynomial, share: float) -> Terms | None:
-            return HALF_EACH if argument.equals(OF_ERF, share) else None
-
-        found = activation(op, op.x, [], describes)
-        if found is None:
-            return False
-        rewriter.replace(found.last, GeluOp(found.x))
-        return True
+    def form(self, op: ErfOp) -> Form:
+        return Form(op.x, _half_each(OF_ERF), lambda x, _: GeluOp(x))
 
 
-class FuseGeluOfTanh(Pattern):
+class FuseGeluOfTanh(ActivationPattern):
     """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) -> gelu(x) {approximate = "tanh"}."""
 
     name = "fuse-gelu-of-tanh"
-    root: ClassVar[tuple[type[Operation], ...]] = (TanhOp,)
+    root: ClassVar[Roots] = (TanhOp,)
 
-    def rewrite(self, op: TanhOp, rewriter: CountedRewriter) -> bool:
-        def describes(argument: Polynomial, share: float) -> Terms | None:
-            return HALF_EACH if argument.equals(OF_TANH, share) else None
-
-        found = activation(op, op.x, [], describes)
-        if found is None:
-            return False
-        rewriter.replace(found.last, GeluOp(found.x, approximate="tanh"))
-        return True
+    def form(self, op: TanhOp) -> Form:
+        return Form(op.x, _half_each(OF_TANH), lambda x, _: GeluOp(x, approximate="tanh"))
 
 
 @dataclass(frozen=True)

@@ -19,34 +19,27 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.activation import HardSigmoidOp, HardSwishOp, MishOp, SoftplusOp, SwishOp
 from graph_engine.dialects.ge.elementwise import ClipOp, MaximumOp, MinimumOp, ReluOp, SigmoidOp, TanhOp
-from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.activation_pattern import ActivationPattern, Form, Roots
+from graph_engine.transforms.driver import apply_patterns
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-from graph_engine.transforms.polynomials import Polynomial, Terms, activation, with_number
+from graph_engine.transforms.polynomials import Polynomial, Terms, with_number
 
-Roots = tuple[type[Operation], ...]
 GATED: Terms = {(1, 1): 1.0}
 """x * f."""
 
 
-class FuseSwishOfSigmoid(Pattern):
+class FuseSwishOfSigmoid(ActivationPattern):
     """x * sigmoid(alpha x) -> swish(x), for alpha > 0."""
 
     name = "fuse-swish-of-sigmoid"
     root: ClassVar[Roots] = (SigmoidOp,)
 
-    def rewrite(self, op: SigmoidOp, rewriter: CountedRewriter) -> bool:
-        alpha = 1.0
+    def form(self, op: SigmoidOp) -> Form:
+        def whole(given: Polynomial, share: float) -> Terms | None:
+            alpha = given.terms.get((1,), 0.0)
+            return GATED if alpha > 0 and given.equals({(1,): alpha}, share) else None
 
-        def describes(argument: Polynomial, share: float) -> Terms | None:
-            nonlocal alpha
-            alpha = argument.terms.get((1,), 0.0)
-            return GATED if alpha > 0 and argument.equals({(1,): alpha}, share) else None
-
-        found = activation(op, op.x, [], describes)
-        if found is None:
-            return False
-        rewriter.replace(found.last, SwishOp(found.x, alpha=alpha))
-        return True
+        return Form(op.x, whole, lambda x, given: SwishOp(x, alpha=given.terms[1,]))
 
 
 def _gate(op: Operation) -> tuple[SSAValue, float, list[Operation]] | None:
@@ -66,71 +59,59 @@ def _gate(op: Operation) -> tuple[SSAValue, float, list[Operation]] | None:
     return None
 
 
-class FuseHardSwishOfClip(Pattern):
+class FuseHardSwishOfClip(ActivationPattern):
     """x * min(max(x + 3, 0), 6) / 6, or the same divided by 6 inside -> hard_swish(x)."""
 
     name = "fuse-hard-swish-of-clip"
     root: ClassVar[Roots] = (ClipOp, MinimumOp)
 
-    def rewrite(self, op: ClipOp | MinimumOp, rewriter: CountedRewriter) -> bool:
+    def form(self, op: ClipOp | MinimumOp) -> Form | None:
         gate = _gate(op)
         if gate is None or not 0 < gate[1] < 1e3:
-            return False
+            return None
         value, high, between = gate
-
-        def describes(argument: Polynomial, share: float) -> Terms | None:
-            fits = argument.equals({(1,): high / 6, (0,): high / 2}, share)
-            return {(1, 1): 1 / high} if fits else None
-
-        found = activation(op, value, between, describes)
-        if found is None:
-            return False
-        rewriter.replace(found.last, HardSwishOp(found.x))
-        return True
+        line = {(1,): high / 6, (0,): high / 2}
+        return Form(
+            value,
+            lambda given, share: {(1, 1): 1 / high} if given.equals(line, share) else None,
+            lambda x, _: HardSwishOp(x),
+            between,
+        )
 
 
-class FuseHardSwishOfHardSigmoid(Pattern):
+class FuseHardSwishOfHardSigmoid(ActivationPattern):
     """x * hard_sigmoid(x) with alpha = 1/6 and beta = 1/2 -> hard_swish(x)."""
 
     name = "fuse-hard-swish-of-hard-sigmoid"
     root: ClassVar[Roots] = (HardSigmoidOp,)
 
-    def rewrite(self, op: HardSigmoidOp, rewriter: CountedRewriter) -> bool:
+    def form(self, op: HardSigmoidOp) -> Form:
         alpha, beta = op.alpha.value.data, op.beta.value.data
 
-        def describes(argument: Polynomial, share: float) -> Terms | None:
-            line = {
-                key: alpha * number + beta * (key == (0,)) for key, number in ({(0,): 0.0} | argument.terms).items()
-            }
-            fits = Polynomial(line, argument.operators).equals({(1,): 1 / 6, (0,): 1 / 2}, share)
+        def whole(given: Polynomial, share: float) -> Terms | None:
+            line = {key: alpha * number + beta * (key == (0,)) for key, number in ({(0,): 0.0} | given.terms).items()}
+            fits = Polynomial(line, given.operators).equals({(1,): 1 / 6, (0,): 1 / 2}, share)
             return GATED if fits else None
 
-        found = activation(op, op.x, [], describes)
-        if found is None:
-            return False
-        rewriter.replace(found.last, HardSwishOp(found.x))
-        return True
+        return Form(op.x, whole, lambda x, _: HardSwishOp(x))
 
 
-class FuseMishOfTanh(Pattern):
+class FuseMishOfTanh(ActivationPattern):
     """x * tanh(softplus(x)) -> mish(x)."""
 
     name = "fuse-mish-of-tanh"
     root: ClassVar[Roots] = (TanhOp,)
 
-    def rewrite(self, op: TanhOp, rewriter: CountedRewriter) -> bool:
+    def form(self, op: TanhOp) -> Form | None:
         inner = op.x.owner
         if not isinstance(inner, SoftplusOp):
-            return False
-
-        def describes(argument: Polynomial, share: float) -> Terms | None:
-            return GATED if argument.equals({(1,): 1.0}, share) else None
-
-        found = activation(op, inner.x, [inner], describes)
-        if found is None:
-            return False
-        rewriter.replace(found.last, MishOp(found.x))
-        return True
+            return None
+        return Form(
+            inner.x,
+            lambda given, share: GATED if given.equals({(1,): 1.0}, share) else None,
+            lambda x, _: MishOp(x),
+            [inner],
+        )
 
 
 PATTERNS = (FuseSwishOfSigmoid, FuseHardSwishOfClip, FuseHardSwishOfHardSigmoid, FuseMishOfTanh)

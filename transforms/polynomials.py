@@ -6,7 +6,7 @@ of activation functions compare such terms instead of listing the graphs that ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -145,43 +145,6 @@ def stays_inside(operators: Set[Operation], last: Operation) -> bool:
     return all(
         use.operation in operators for op in operators if op is not last for result in op.results for use in result.uses
     )
-
-
-@dataclass(frozen=True)
-class Activation:
-    """A function of `x` that ends at `last`."""
-
-    x: SSAValue
-    last: Operation
-
-
-def activation(
-    core: Operation,
-    argument: SSAValue,
-    inside: Sequence[Operation],
-    describes: Callable[[Polynomial, float], Terms | None],
-) -> Activation | None:
-    """The function of one x that is built around `core`, which applies a known function to `argument`.
-
-    `describes` takes `argument` as a polynomial in x, and the tolerance, and says what the whole then has to be as a
-    polynomial in (x, core); None if this is not the function. `inside` are the operators between argument and `core`.
-    """
-    result = core.results[0]
-    if not is_float(result):
-        return None
-    for x in sources(argument):
-        share = tolerance(x)
-        given = polynomial(argument, [x])
-        wanted = None if given is None or x.type != result.type else describes(given, share)
-        if given is None or wanted is None:
-            continue
-        for last in chain(result):
-            whole = polynomial(last.results[0], [x, result])
-            if whole is None or not whole.equals(wanted, share) or last.results[0].type != x.type:
-                continue
-            if stays_inside(given.operators | whole.operators | {core, *inside}, last):
-                return Activation(x, last)
-    return None
 
 
 def with_number(op: Operation) -> tuple[SSAValue, float] | None:

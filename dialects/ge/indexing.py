@@ -52,19 +52,17 @@ class IndexedOp(GeOp):
 class GatherLikeOp(IndexedOp):
     """A gather reads of its first operand what it writes, not all of it."""
 
+    x = operand_def(TENSOR)
+    indices = operand_def(TENSOR)
+
     def cost(self) -> Cost:
         written = bytes_of(self.results[0])
         return Cost(bytes_read=written + bytes_of(self.operands[1]), bytes_written=written)
 
 
-@irdl_op_definition
-class GatherOp(GatherLikeOp):
-    """Whole slices of x along `axis`: result[.., i, ..] = x[.., indices[i], ..]; the shape of `indices` replaces `axis`."""
+class AxisGatherOp(GatherLikeOp):
+    """A gather along one axis of x."""
 
-    name = "ge.gather"
-
-    x = operand_def(TENSOR)
-    indices = operand_def(TENSOR)
     axis = int_prop(0)
 
     def __init__(
@@ -76,6 +74,13 @@ class GatherOp(GatherLikeOp):
         result_type: Tensor | None = None,
     ):
         self.init((x, indices), {"axis": int_attr(axis)}, result_type)
+
+
+@irdl_op_definition
+class GatherOp(AxisGatherOp):
+    """Whole slices of x along `axis`: result[.., i, ..] = x[.., indices[i], ..]; the shape of `indices` replaces `axis`."""
+
+    name = "ge.gather"
 
     def infer(self) -> tuple[Tensor, ...]:
         self.require_integer(self.indices)
@@ -85,24 +90,10 @@ class GatherOp(GatherLikeOp):
 
 
 @irdl_op_definition
-class GatherElementsOp(GatherLikeOp):
+class GatherElementsOp(AxisGatherOp):
     """Single elements: result[i, j, k] = x[i, indices[i, j, k], k] for `axis` 1; the result has the shape of `indices`."""
 
     name = "ge.gather_elements"
-
-    x = operand_def(TENSOR)
-    indices = operand_def(TENSOR)
-    axis = int_prop(0)
-
-    def __init__(
-        self,
-        x: SSAValue | Operation,
-        indices: SSAValue | Operation,
-        *,
-        axis: int = 0,
-        result_type: Tensor | None = None,
-    ):
-        self.init((x, indices), {"axis": int_attr(axis)}, result_type)
 
     def infer(self) -> tuple[Tensor, ...]:
         self.require_integer(self.indices)
@@ -127,8 +118,6 @@ class GatherNdOp(GatherLikeOp):
 
     name = "ge.gather_nd"
 
-    x = operand_def(TENSOR)
-    indices = operand_def(TENSOR)
     batch_dims = int_prop(0)
 
     def __init__(
