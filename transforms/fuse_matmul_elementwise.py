@@ -23,11 +23,15 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Trait, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, CastOp, MulOp, UnaryOp
+from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.normalization import LayerNormOp, RmsNormOp
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.epilogue import MAX_OPERATORS, fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user
+from graph_engine.transforms.ge_canonicalize import MergeReshapes
+from graph_engine.transforms.no_ops import RemoveSameShapeReshape
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, in_shape, known, per_channel, reshaped
 
@@ -140,6 +144,28 @@ class LiftElementwiseToMatmul(Pattern):
         return False
 
 
+class LiftNormToMatmul(Pattern):
+    """norm(reshape(x)) -> reshape(norm(x)) for rows x that come from a product: they stay as the next product reads them."""
+
+    name = "lift-norm-to-matmul"
+    root: ClassVar[Roots] = (LayerNormOp, RmsNormOp)
+
+    def rewrite(self, op: LayerNormOp | RmsNormOp, rewriter: CountedRewriter) -> bool:
+        reshape = op.x.owner
+        if not isinstance(reshape, ReshapeOp) or op.axis.value.data % len(shape_of(op.x)) != len(shape_of(op.x)) - 1:
+            return False
+        source, target = shape_of(reshape.x), shape_of(op.x)
+        if DYNAMIC in (*source, *target) or len(source) < 2 or source[-1:] != target[-1:]:
+            return False
+        if not _leads_to_product(reshape.x.owner) or any(len(shape_of(value)) != 1 for value in op.operands[1:]):
+            return False
+        properties = {**op.properties, "axis": int_attr(len(source) - 1)}
+        operands = [reshape.x, *op.operands[1:]]
+        lifted = type(op).create(operands=operands, result_types=[reshape.x.type], properties=properties)
+        rewriter.replace(op, [lifted, ReshapeOp(lifted.results[0], shape=target)])
+        return True
+
+
 def _leads_to_product(op: object) -> bool:
     """Whether nothing but single readers stands between a matrix product and `op`, a reshape or elementwise operator."""
     for _ in range(MAX_OPERATORS + 1):
@@ -156,7 +182,14 @@ def _leads_to_product(op: object) -> bool:
     return False
 
 
-PATTERNS = (FoldBiasIntoMatmul, FoldScaleIntoMatmul, LiftElementwiseToMatmul)
+PATTERNS = (
+    FoldBiasIntoMatmul,
+    FoldScaleIntoMatmul,
+    LiftElementwiseToMatmul,
+    LiftNormToMatmul,
+    MergeReshapes,
+    RemoveSameShapeReshape,
+)
 
 
 @dataclass(frozen=True)

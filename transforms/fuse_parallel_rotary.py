@@ -41,12 +41,12 @@ def columns_of(op: RotaryMulOp) -> tuple[SSAValue, range] | None:
         cut += isinstance(value.owner, SplitHeadsOp)
         value = value.owner.x
     part = part_of(value, len(shape_of(value)) - 1)
-    if part is None or cut != 1:
+    if part is None or cut > 1:
         return None
     *batch, rows, columns = shape_of(value)
     *outer, heads, own_rows, width = shape_of(op.x)
     same = (rows, columns) == (own_rows, heads * width) and prod(batch) == prod(outer) == 1
-    return part if same else None
+    return part if same and (cut == 1 or heads == 1) else None
 
 
 def groups(block: Block) -> list[list[tuple[RotaryMulOp, range]]]:

@@ -29,6 +29,7 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ge.core import DYNAMIC, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, DivOp, MulOp
 from graph_engine.dialects.ge.heads import SplitHeadsOp
+from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.logic import CompareOp, SelectOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import SoftmaxOp
@@ -43,7 +44,7 @@ from graph_engine.transforms.ge_canonicalize import MergeReshapes
 from graph_engine.transforms.masks import ABSORBING
 from graph_engine.transforms.no_ops import RemoveSameShapeReshape
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-from graph_engine.transforms.recipes import Known, cast_to, elementwise, filled, in_shape, known, reshaped
+from graph_engine.transforms.recipes import Known, cast_to, computed, elementwise, filled, in_shape, known, reshaped
 from graph_engine.transforms.remarks import missed
 
 Roots = tuple[type[Operation], ...]
@@ -133,13 +134,21 @@ class MaskOfSelect(Pattern):
                 continue
             if low.numbers().item() > -ABSORBING:
                 return False
-            zero = cast_to(filled(0.0, ()), low.type.element_type).op()
-            one = reshaped(low, ()).op()
-            chosen = (zero, one) if scores is op.x else (one, zero)
-            mask = SelectOp(op.condition, *(constant.result for constant in chosen))
-            rewriter.replace(op, [zero, one, mask, AddOp(scores, mask.result, result_type=op.result.type)])
+            made = _mask(op.condition, reshaped(low, ()), keep=scores is op.x)
+            rewriter.replace(op, [*made, AddOp(scores, made[-1].results[0], result_type=op.result.type)])
             return True
         return False
+
+
+def _mask(condition: SSAValue, low: Known, *, keep: bool) -> list[Operation]:
+    """0 where the condition is `keep`, else `low`: a constant if the condition is one."""
+    zero = cast_to(filled(0.0, ()), low.type.element_type)
+    chosen, constant = ((zero, low) if keep else (low, zero)), known(condition)
+    if constant is not None:
+        mask_type = tensor_type(constant.shape, low.type.element_type)
+        return [computed("ge.select", [constant, *chosen], mask_type).op()]
+    numbers = [number.op() for number in chosen]
+    return [*numbers, SelectOp(condition, *(number.result for number in numbers))]
 
 
 def feeds_softmax(value: SSAValue) -> bool:

@@ -116,8 +116,7 @@ func.func @views_stay(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<3x8xf
 // A row with leading ones is still a bias of the product behind the view, and its residual may have other readers.
 // CHECK-LABEL: func.func @row_of_higher_rank
 // CHECK: %[[B:.*]] = ge.constant {{.*}} : tensor<4xf32>
-// CHECK: %[[R:.*]] = ge.reshape %{{.*}} {shape = [6, 4]}
-// CHECK: ge.fused ins(%x, %w, %[[B]], %[[R]] : {{.*}}) {anchor = "ge.matmul"} {
+// CHECK: ge.fused ins(%x, %w, %[[B]], %p : {{.*}}) {anchor = "ge.matmul"} {
 // CHECK: ge.matmul
 // CHECK-NEXT: ge.add
 // CHECK-NEXT: ge.yield
@@ -131,4 +130,40 @@ func.func @row_of_higher_rank(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %m: tens
   %2 = ge.add %b, %1 : (tensor<1x1x1x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   %3 = ge.add %r, %2 : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return %r, %3 : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>
+}
+
+// -----
+
+// A norm of rows that a product made stays in the product's shape, and so does the next product's input.
+// CHECK-LABEL: func.func @norm_behind_a_product
+// CHECK: %[[P:.*]] = ge.matmul %x, %w
+// CHECK-NEXT: %[[N:.*]] = ge.layer_norm %[[P]], %s {axis = 1} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT: ge.matmul %[[N]], %k
+func.func @norm_behind_a_product(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %s: tensor<4xf32>, %k: tensor<4x4xf32>) -> tensor<6x4xf32> {
+  %0 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %1 = ge.reshape %0 {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %2 = ge.layer_norm %1, %s {axis = 2} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  %3 = ge.reshape %2 {shape = [6, 4]} : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+  %4 = ge.matmul %3, %k : (tensor<6x4xf32>, tensor<4x4xf32>) -> tensor<6x4xf32>
+  return %4 : tensor<6x4xf32>
+}
+
+// -----
+
+// Not over more than the columns, not where the view cuts rows, not with a scale a row, not of what is no product.
+// CHECK-LABEL: func.func @norms_that_stay
+// CHECK: ge.rms_norm %{{.*}}, %t {axis = 1} : (tensor<2x3x4xf32>
+// CHECK: ge.rms_norm %{{.*}}, %u {axis = 2} : (tensor<2x6x2xf32>
+// CHECK: ge.rms_norm %{{.*}}, %r {axis = 2} : (tensor<2x3x4xf32>
+// CHECK: ge.rms_norm %{{.*}}, %s {axis = 2} : (tensor<2x3x4xf32>
+func.func @norms_that_stay(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %p: tensor<6x4xf32>, %s: tensor<4xf32>, %t: tensor<3x4xf32>, %u: tensor<2xf32>, %r: tensor<3x1xf32>) -> (tensor<2x3x4xf32>, tensor<2x6x2xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  %0 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %1 = ge.reshape %0 {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %2 = ge.rms_norm %1, %t {axis = 1} : (tensor<2x3x4xf32>, tensor<3x4xf32>) -> tensor<2x3x4xf32>
+  %3 = ge.reshape %0 {shape = [2, 6, 2]} : (tensor<6x4xf32>) -> tensor<2x6x2xf32>
+  %4 = ge.rms_norm %3, %u {axis = 2} : (tensor<2x6x2xf32>, tensor<2xf32>) -> tensor<2x6x2xf32>
+  %5 = ge.rms_norm %1, %r {axis = 2} : (tensor<2x3x4xf32>, tensor<3x1xf32>) -> tensor<2x3x4xf32>
+  %6 = ge.reshape %p {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %7 = ge.rms_norm %6, %s {axis = 2} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  return %2, %4, %5, %7 : tensor<2x3x4xf32>, tensor<2x6x2xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>
 }

@@ -110,3 +110,19 @@ func.func @windows(%q: tensor<2x3x16x16xf32>, %k: tensor<2x3x16x16xf32>, %v: ten
   %6 = ge.matmul %5, %v : (tensor<2x3x16x16xf32>, tensor<2x3x16x16xf32>) -> tensor<2x3x16x16xf32>
   return %6 : tensor<2x3x16x16xf32>
 }
+
+// -----
+
+// GPT-2's causal choice: the condition is known, and so is the mask.
+// CHECK-LABEL: func.func @causal_choice
+// CHECK-NEXT: ge.constant dense<{{\[\[}}0.000000e+00, -3.40282347e+38], [0.000000e+00, 0.000000e+00]]> : tensor<2x2xf32>
+// CHECK-NEXT: ge.fused
+func.func @causal_choice(%q: tensor<2x16xf32>, %k: tensor<2x16xf32>, %v: tensor<2x16xf32>) -> tensor<2x16xf32> {
+  %keep = ge.constant dense<[[true, false], [true, true]]> : tensor<2x2xi1>
+  %low = ge.constant dense<-3.40282347e+38> : tensor<f32>
+  %0 = ge.matmul %q, %k {transpose_b = true} : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x2xf32>
+  %1 = ge.select %keep, %0, %low : (tensor<2x2xi1>, tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %2 = ge.softmax %1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = ge.matmul %2, %v : (tensor<2x2xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+  return %3 : tensor<2x16xf32>
+}

@@ -1,0 +1,61 @@
+"""A layer of each transformer family on the checked chip beside onnxruntime in fp32, and the tasks that it takes.
+
+Counted by hand from the layer's formulas: one product for queries, keys and values, attention, a product with the
+residual, two norms, two products around an activation, which an exact GELU is a task of its own behind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from harness.agreement import OF_RANGE, compile_program, relative_error
+from models.encoder_layers import LAYERS
+from models.light import reference_outputs
+
+from graph_engine.target_ascend.runtime.device import run
+
+ENCODER = {"MatMulV2": 4, "FlashAttentionScore": 1, "LayerNorm": 2}
+TASKS: dict[str, dict[str, int]] = {
+    "bert": {**ENCODER, "Gelu": 1},
+    "bert_sdpa": {**ENCODER, "Gelu": 1},
+    "gpt2": ENCODER,
+    "llama": {"MatMulV2": 5, "FlashAttentionScore": 1, "RmsNorm": 2, "RotaryMul": 1},
+    "vit": {**ENCODER, "Gelu": 1},
+    "whisper": {**ENCODER, "Gelu": 1},
+    "t5": {"MatMulV2": 4, "FlashAttentionScore": 1, "RmsNorm": 2},
+    "swin": {**ENCODER, "Gelu": 1},
+}
+AROUND = {"TransData", "Cast", "Select", "Elementwise", "TransposeD"}
+"""At the borders of the graph, or once for the mask that all layers share; Swin's windows are cut and joined."""
+
+
+def feeds_of(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
+    """Numbers around 0; a mask of tokens that hides the last quarter."""
+    random = np.random.default_rng(1)
+    feeds: dict[str, np.ndarray[Any, Any]] = {}
+    for value in model.graph.input:
+        shape = tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
+        there = np.arange(shape[-1])[None] < shape[-1] * 3 // 4
+        feeds[value.name] = (
+            there.astype(np.int64) if value.name == "mask" else random.standard_normal(shape, np.float32)
+        )
+    return feeds
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name: str) -> None:
+    """One percent of the range at most, nothing found by the checker, the tasks counted by hand, eight but for Llama."""
+    model = LAYERS[name]()
+    feeds = feeds_of(model)
+    program = compile_program(model)
+    inputs = [feeds[tensor.name] for tensor in program.entry_points[0].inputs]
+    result = run(program, inputs, mode="both", check=True)
+    assert not result.findings
+    assert relative_error(result.outputs[0], reference_outputs(model, feeds)["y"]) <= OF_RANGE
+    assert result.profile is not None
+    counted = Counter(task.type for task in result.profile.tasks)
+    assert {kind: count for kind, count in counted.items() if kind not in AROUND} == TASKS[name]
