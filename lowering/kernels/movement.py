@@ -107,6 +107,11 @@ class _Plan:
     granule: int
 
 
+def _bytes(*dtypes: DType) -> bool:
+    """Whether elements of 8 bits are moved, which turn as fp16."""
+    return all(dtype in (DType.I8, DType.U8) for dtype in dtypes)
+
+
 def _round16(n: int) -> int:
     return -(-n // 16) * 16
 
@@ -145,6 +150,8 @@ def _plan(part: Part, movement: Movement, room: int, cores: int) -> _Plan:
     dims = normalise(part.dims)
     source = movement.dtype if part.source is None else movement.sources[part.source][1]
     wide = movement.dtype.bytes + source.bytes
+    if _bytes(movement.dtype, source) and any(d.read != d.write for d in dims):
+        wide += 2
     inner = dims[-1]
     turned = part.source is not None and _is_turned(dims)
     if turned:
@@ -152,9 +159,9 @@ def _plan(part: Part, movement: Movement, room: int, cores: int) -> _Plan:
         p = next(i for i, d in enumerate(dims) if d.src == 1)
         pair = sorted((dims[p], inner), key=lambda d: -d.write)
         dims = (*dims[:p], *dims[p + 1 : -1], *pair)
-        if 2 not in (movement.dtype.bytes, source.bytes):
+        if 2 not in (movement.dtype.bytes, source.bytes) and not _bytes(movement.dtype, source):
             raise NoKernel("the transposing move works on 16-bit elements")
-        wide += 2
+        wide = 6 if _bytes(movement.dtype, source) else wide + 2
     budget = room // (2 * wide)
     core = 2 if turned else 1
     sizes = [d.write for d in dims]
@@ -230,10 +237,13 @@ class _Writer:
             return
         rows = (*writes[:-1], _round16(writes[-1])) if movement.shared else writes
         ub = kb.alloc(f"{slot}_in", Space.UB, rows, source.dtype)
-        if reads != writes:
+        narrow = reads != writes and _bytes(source.dtype, movement.dtype)
+        if reads != writes and not narrow:
             kb.vec("dup", kb.view(ub), imm=movement.fill)
         loaded = kb.view(source, src + part.src_offset, reads, tuple(d.src for d in dims))
-        kb.copy(kb.view(ub, 0, reads), loaded)
+        kb.copy(kb.view(ub, 0, reads, ub.strides), loaded)
+        if narrow:
+            ub = self.half(slot, ub, reads)
         out = kb.view(kb.args[-1], dst + part.dst_offset, writes, tuple(d.dst for d in dims))
         kb.copy(out, kb.view(self.converted(slot, ub), 0, writes))
 
@@ -246,14 +256,17 @@ class _Writer:
         lead = tuple(d.write for d in outer)
         rows, columns = _round16(q.write), _round16(p.write)
         ub = kb.alloc(f"{slot}_in", Space.UB, (*lead, rows, columns), source.dtype)
-        if any(d.read != d.write for d in dims):
+        narrow = _bytes(source.dtype, movement.dtype)
+        if any(d.read != d.write for d in dims) and not narrow:
             kb.vec("dup", kb.view(ub), imm=movement.fill)
         reads = (*(d.read for d in outer), q.read, p.read)
         strides = (*(d.src for d in outer), q.src, p.src)
         loaded = kb.view(source, src + part.src_offset, reads, strides)
         kb.copy(kb.view(ub, 0, reads, ub.strides), loaded)
         # Turned while it has 16 bits: converted before or after.
-        ready = self.converted(slot, ub) if ub.dtype.bytes != 2 else ub
+        ready = self.converted(slot, ub) if ub.dtype.bytes != 2 and not narrow else ub
+        if narrow:
+            ready = self.half(slot, ub, reads)
         turned = kb.alloc(f"{slot}_turned", Space.UB, (*lead, columns, rows), ready.dtype)
         kb.vec("transpose", kb.view(turned), kb.view(ready))
         final = self.converted(slot, turned)
@@ -261,6 +274,15 @@ class _Writer:
         steps = (*(d.dst for d in outer), p.dst, q.dst)
         out = kb.view(kb.args[-1], dst + part.dst_offset, writes, steps)
         kb.copy(out, kb.view(final, 0, writes, final.strides))
+
+    def half(self, slot: str, ub: Buf, reads: tuple[int, ...]) -> Buf:
+        """The `reads` bytes of a tile as fp16, filled up: the Vector writes no number to bytes but by conversion."""
+        kb = self.kb
+        half = kb.alloc(f"{slot}_half", Space.UB, ub.shape, DType.F16)
+        if reads != ub.shape:
+            kb.vec("dup", kb.view(half), imm=self.movement.fill)
+        kb.vec("conv", kb.view(half, 0, reads, ub.strides), kb.view(ub, 0, reads, ub.strides))
+        return half
 
     def converted(self, slot: str, ub: Buf) -> Buf:
         """The tile in the result's element type."""

@@ -37,8 +37,10 @@ class PoolShape:
 
     @property
     def accumulator(self) -> DType:
-        """Element type of the reduction."""
-        return self.tail.dtype if self.mean is None else DType.F32
+        """Element type of the reduction; the Vector compares no bytes."""
+        if self.mean is None:
+            return self.tail.dtype if self.tail.dtype in LOWEST else DType.F16
+        return DType.F32
 
     @property
     def start(self) -> float:

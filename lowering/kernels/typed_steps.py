@@ -262,6 +262,32 @@ def power(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     return _converted(work, value)
 
 
+FARTHEST = 1024.0
+"""Steps beyond which 8 bits are at their end whatever the zero point."""
+
+
+def quantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+    """round(x / scale) + zero point, cut to 8 bits by the last conversion; behind the rounding fp16 holds every number."""
+    x, scale, zero = operands
+    real = work.vec("div", number(work, x, F32), scale.view)
+    work.kb.vec("maxs", real, real, imm=-FARTHEST)
+    work.kb.vec("mins", real, real, imm=FARTHEST)
+    whole = work.vec("conv", work.vec("conv", real, dtype=I32), dtype=F16)
+    return _converted(work, work.vec("add", whole, number(work, zero, F16), dtype=F16))
+
+
+def dequantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+    """(x - zero point) * scale, in fp32 and rounded once."""
+    x, scale, zero = operands
+    steps = work.vec("sub", number(work, x, F16), number(work, zero, F16), dtype=F16)
+    real = work.vec("conv", steps)
+    if step.dtype is F32:
+        result = work.target()
+        work.kb.vec("mul", result, real, scale.view)
+        return result
+    return _converted(work, work.vec("mul", real, scale.view))
+
+
 def in_fp32(function: Callable[[Work, SSAValue], SSAValue]) -> TypedStep:
     """A function of one fp32 value, rounded once."""
 
@@ -302,7 +328,17 @@ def _cast_types(operands: tuple[DType, ...], result: DType) -> bool:
     return source in (*FLOATS, BOOL, result) or result not in BYTES
 
 
+def _quantised(operands: tuple[DType, ...], result: DType) -> bool:
+    return operands[0] in FLOATS and operands[1] is F32 and operands[2] is result and result in BYTES
+
+
+def _dequantised(operands: tuple[DType, ...], result: DType) -> bool:
+    return operands[0] in BYTES and operands[1] is F32 and result in FLOATS
+
+
 TYPED: dict[str, TypedStep] = {
+    "ge.quantize": TypedStep(quantise, _quantised),
+    "ge.dequantize": TypedStep(dequantise, _dequantised),
     "ge.cast": TypedStep(cast, _cast_types),
     "ge.compare": TypedStep(compare, _compared),
     "ge.select": TypedStep(select, _chosen),

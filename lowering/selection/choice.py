@@ -11,11 +11,12 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.dialects.ge.activation import GeluOp
-from graph_engine.dialects.ge.core import GeOp, Tensor
+from graph_engine.dialects.ge.core import GeOp, Tensor, elements_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.logic import CompareOp
+from graph_engine.dialects.ge.quantization import ScaledOp
 from graph_engine.dialects.layout import NC1HWC0, Encoding, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
@@ -120,13 +121,15 @@ def elementwise_step(op: Operation, number_of: dict[SSAValue, int]) -> Step:
     if not takes(op.name, types, dtype):
         named = " and ".join(dict.fromkeys(one.mlir for one in (*types, dtype)))
         raise NoKernel(f"the Vector engine has no instruction sequence for {op.name} of {named}")
+    if isinstance(op, ScaledOp) and elements_of(op.operands[1]) != 1:
+        raise NoKernel("each channel is quantised by a scale of its own")
     attributes = tuple(sorted(_step_attributes(op).items()))
     return Step(op.name, tuple(number_of[v] for v in op.operands), attributes, dtype)
 
 
 def _step_attributes(op: GeOp) -> dict[str, float]:
     """The properties of an elementwise operator as numbers."""
-    if isinstance(op, CastOp):
+    if isinstance(op, CastOp | ScaledOp):
         return {}
     if isinstance(op, GeluOp):
         return {"tanh": float(op.approximate.data == "tanh")}

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.normalization import LrnOp
+from graph_engine.dialects.ge.pooling import MaxPoolOp
 from graph_engine.dialects.layout import NC1HWC0, encoding_of, is_plain
 from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
 from graph_engine.lowering.kernels.lrn import LrnShape, build_lrn
@@ -45,6 +46,9 @@ def select_vector(op: Operation) -> Choice:
     anchor = op.anchor.data if isinstance(op, FusedOp) else op.name
     if anchor in ELEMENTWISE_OPERATORS:
         return _elementwise(op)
+    dtype = dtype_of_tensor(tensor(op.results[0]))
+    if anchor == MaxPoolOp.name and dtype in (DType.I8, DType.U8) and not isinstance(op, FusedOp):
+        return select_pooling(region_of(op), Tail(dtype, dtype))
     for value in (*op.operands, *op.results):
         require_float(value)
     pooled = anchor in POOLING_OPERATORS and is_feature_map(op)
