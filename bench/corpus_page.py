@@ -3,7 +3,8 @@
     python bench/model_sweep.py FOLDER --fp16 --json rows.json
     python bench/corpus_page.py rows.json > docs/corpus.md
 
-Several files of rows are one table. All rows must be of one commit, which the page names; the date is that of the rows.
+Several files of rows are one table. The date is that of the rows. All rows must be of one commit, which the page names;
+with `--mixed` it names all, with the number of their models.
 """
 
 from __future__ import annotations
@@ -31,13 +32,18 @@ def main() -> None:
     """Prints the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path, nargs="+")
-    paths: list[Path] = parser.parse_args().rows
+    parser.add_argument("--mixed", action="store_true", help="take rows of several commits")
+    options = parser.parse_args()
+    paths: list[Path] = options.rows
     rows: list[dict[str, Any]] = sorted((row for p in paths for row in json.loads(p.read_text())), key=name_of)
-    versions = {row.get("version", "unknown") for row in rows}
-    if len(versions) > 1 or len({name_of(row) for row in rows}) < len(rows):
-        parser.error(f"rows of several sweeps: commits {', '.join(sorted(versions))}, {len(rows)} rows")
+    versions = Counter(row.get("version", "unknown") for row in rows)
+    counted = ", ".join(f"{version} ({count} models)" for version, count in versions.most_common())
+    if len({name_of(row) for row in rows}) < len(rows) or (len(versions) > 1 and not options.mixed):
+        parser.error(f"rows of several sweeps: {counted}")
     date = datetime.fromtimestamp(max(path.stat().st_mtime for path in paths), UTC).date().isoformat()
-    print(page(rows, date, *versions))
+    print(
+        page(rows, date, f"commits {counted}" if len(versions) > 1 else f"commit {rows[0].get('version', 'unknown')}")
+    )
 
 
 def name_of(row: dict[str, Any]) -> str:
@@ -52,7 +58,7 @@ def page(rows: list[dict[str, Any]], date: str, version: str) -> str:
     lines = [
         "# Real architectures beside onnxruntime",
         "",
-        f"Measured on {date} at commit {version} by `bench/model_sweep.py FOLDER --fp16`, written by `bench/corpus_page.py`:",
+        f"Measured on {date} at {version} by `bench/model_sweep.py FOLDER --fp16`, written by `bench/corpus_page.py`:",
         f"{len(rows)} exported graphs of known architectures with seeded random weights. Errors are the largest difference from",
         "onnxruntime in fp32 over all outputs, as a part of the output's range; of probabilities, the logits as well.",
         "",
