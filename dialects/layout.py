@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from xdsl.dialects.builtin import FixedBitwidthType, IntAttr, IntegerType, NoneAttr, Signedness, TensorType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_attr_definition, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from graph_engine.dialects.ge.interning import shape_of_type
+from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.planning.index_map import FORMATS, Format, IndexMap
 
@@ -410,7 +411,7 @@ def transdata(stored: Array, source: TensorType[Any], target: TensorType[Any]) -
 
 
 @irdl_op_definition
-class TransDataOp(IRDLOperation):
+class TransDataOp(Operator):
     """Stores the same logical tensor in another format; the only operator that changes an encoding.
 
     `%y = layout.transdata %x : tensor<...> -> tensor<..., #layout.nc1hwc0<...>>`. Logical shapes are equal; the

@@ -5,13 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection
 from functools import cache
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
+from graph_engine.dialects.operator_class import Operator, operands_of
 from graph_engine.dialects.traits import VerifiedByForm
 
 
@@ -26,19 +28,20 @@ class InvalidOperation(Exception):
 class Verifier:
     """Verifies a module again and again, and skips what it knows to be valid.
 
-    * Operators of equal form (see `VerifiedByForm`): the layers of a network are alike, and a pass changes some of them.
+    * Operators of equal form (see `VerifiedByForm`), with all that they hold: the layers of a network are alike, and a
+      pass changes some of them.
     * Each isolated operator in which nothing changed in between: the kernels of a module are most of its operators, and
       the passes behind the kernels phase leave them alone. Comparing takes a twentieth of verifying.
     """
 
     def __init__(self) -> None:
         self._verified: dict[Operation, list[object]] = {}
-        self._forms: dict[tuple[object, ...], list[Attribute]] = {}
-        """The parts of each valid form, by their identities, which last as long as the parts are held here."""
+        self._forms: dict[tuple[object, ...], list[object]] = {}
+        """The parts of each valid form."""
 
     def verify(self, module: ModuleOp) -> None:
         """Verify every operator and SSA dominance; linear. Raises InvalidOperation for the first that fails."""
-        self._verify_operation(module)
+        _verify_alone(module)
         verified: dict[Operation, list[object]] = {}
         unchanged: set[Operation] = set()
         for top in module.ops:
@@ -47,24 +50,63 @@ class Verifier:
             if isolated and same_objects(self._verified.get(top), content):
                 unchanged.add(top)
             else:
-                for op in top.walk():
-                    self._verify_operation(op)
+                self._verify_with_content(top, unchanged)
             if isolated:
                 verified[top] = content
         verify_dominance(module, unchanged)
         self._verified = verified
 
-    def _verify_operation(self, op: Operation) -> None:
-        last_or_nesting = op.next_op is None or op.regions
-        if last_or_nesting or not _by_form(type(op)) or any(isinstance(v, ErasedSSAValue) for v in op.operands):
-            _verify_alone(op)
+    def _verify_with_content(self, op: Operation, unchanged: set[Operation]) -> None:
+        """Verify `op` and all that it holds; isolated operators that are known as a whole are added to `unchanged`."""
+        form = _Form()
+        known_by_form = op.next_op is not None and form.add(op)
+        key = tuple(form.key)
+        if known_by_form and key in self._forms:
+            if op.regions:
+                unchanged.add(op)
             return
-        properties = op.properties
-        parts = [*op.operand_types, *op.result_types, *properties.values()]
-        form = (type(op), len(op.results), *properties, *map(id, parts))
-        if form not in self._forms:
-            _verify_alone(op)
-            self._forms[form] = parts
+        _verify_alone(op)
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    self._verify_with_content(inner, unchanged)
+        if known_by_form:
+            self._forms[key] = form.parts
+
+
+class _Form:
+    """What decides whether an operator `VerifiedByForm` is valid, with all that it holds: parts by their identities."""
+
+    def __init__(self) -> None:
+        self.key: list[object] = []
+        self.parts: list[object] = []
+        """Held, so that their identities last."""
+
+    def add(self, op: Operation) -> bool:
+        """Add `op`; False if its form does not decide."""
+        operands = operands_of(op)
+        if not _by_form(type(op)) or ErasedSSAValue in map(type, operands) or not isinstance(op, Operator):
+            return False
+        parts = [*(value.type for value in operands), *(value.type for value in op.results), *op.form()]
+        self.key += (type(op), len(operands), len(op.results), *op.properties, *map(id, parts))
+        self.parts += parts
+        return not op.regions or (op.has_trait(IsolatedFromAbove) and all(map(self._add_content, op.regions)))
+
+    def _add_content(self, region: Region) -> bool:
+        """Add a region that sees nothing from outside: values by the order in which they are defined."""
+        if len(region.blocks) != 1:
+            return False
+        block = region.block
+        numbers: dict[SSAValue, int] = {argument: number for number, argument in enumerate(block.args)}
+        self.key += (len(numbers), *map(id, block.arg_types))
+        self.parts += block.arg_types
+        for op in block.ops:
+            if not all(value in numbers for value in operands_of(op)) or not self.add(op):
+                return False
+            self.key += [numbers[value] for value in operands_of(op)]
+            for result in op.results:
+                numbers[result] = len(numbers)
+        return True
 
 
 @cache
@@ -120,7 +162,7 @@ def verify_dominance(top: Operation, skipped: Collection[Operation] = ()) -> Non
 
     def number(op: Operation) -> None:
         position[op] = len(position)
-        if op not in skipped:
+        if op.regions and op not in skipped:
             for region in op.regions:
                 for block in region.blocks:
                     for inner in block.ops:
@@ -128,8 +170,12 @@ def verify_dominance(top: Operation, skipped: Collection[Operation] = ()) -> Non
 
     number(top)
     dominators: dict[Region, DominanceInfo] = {}
-    for user in position:
-        for index, operand in enumerate(user.operands):
+    for user, place in position.items():
+        block = user.parent
+        for index, operand in enumerate(operands_of(user)):
+            owner = operand.owner
+            if owner is block or (owner.parent is block and position.get(cast(Operation, owner), place) < place):
+                continue
             if not _dominates(operand, user, position, dominators):
                 name = f" '%{operand.name_hint}'" if operand.name_hint else ""
                 raise InvalidOperation(user, f"operand #{index}{name} does not dominate this use")

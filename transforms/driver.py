@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -26,13 +26,15 @@ from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
-from xdsl.ir import Operation
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.worklist import Worklist
 
 from graph_engine.dialects.ge.locations import fuse
 from graph_engine.dialects.ge.precision import carry_precision
+from graph_engine.dialects.operator_class import operands_of
 from graph_engine.errors import GraphEngineError
 from graph_engine.transforms.switches import ALL_ON, Switches
 
@@ -53,10 +55,20 @@ class CountedRewriter(PatternRewriter):
         self.removed: dict[Operation, tuple[Operation, ...]] = {}
         self.touched: list[Operation] = []
         self._heirs: list[Operation] = []
-        self._old_producers = _producers(root)
+        self._old_operands = operands_of(root)
         self.operation_insertion_handler.append(self.created.append)
         self.operation_removal_handler.append(self._note_removal)
         self.operation_modification_handler.append(self.touched.append)
+
+    def look_at(self, root: Operation) -> None:
+        """Turn to the next operator, after one at which nothing was done."""
+        self.insertion_point = InsertPoint.before(root)
+        self._old_operands = operands_of(root)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was done, nor announced."""
+        return not self.has_done_action and not self.removed
 
     def sources(self, *ops: Operation) -> None:
         """State that what this rewrite creates also does the work of `ops`, although they stay in the graph."""
@@ -73,7 +85,7 @@ class CountedRewriter(PatternRewriter):
 
     def finish(self) -> None:
         """Erase what this rewrite left without a user, then hand location and precision of the removed to their heirs."""
-        pending = [*self._old_producers, *(op for producers in self.removed.values() for op in producers)]
+        pending = [*_defining(self._old_operands), *(op for producers in self.removed.values() for op in producers)]
         while pending:
             op = pending.pop()
             if op.parent is not None and is_trivially_dead(op):
@@ -98,7 +110,11 @@ class CountedRewriter(PatternRewriter):
 
 
 def _producers(op: Operation) -> tuple[Operation, ...]:
-    return tuple(value.owner for value in op.operands if isinstance(value.owner, Operation))
+    return _defining(operands_of(op))
+
+
+def _defining(values: Iterable[SSAValue]) -> tuple[Operation, ...]:
+    return tuple(value.op for value in values if type(value) is OpResult)
 
 
 def _locations_in_dataflow_order(removed: dict[Operation, tuple[Operation, ...]]) -> list[LocationAttr]:
@@ -264,18 +280,22 @@ def apply_patterns(
             worklist.push(op)
 
     size = 0
-    for op in module.walk(reverse=True):
+    for op in backwards(module):
         size += 1
         push(op)
     budget = max_iterations * size
 
+    rewriter: CountedRewriter | None = None
     while worklist and not context.exhausted:
         op = worklist.pop()
         if op.parent is None:
             continue
         context.at = op
         location = op.location
-        rewriter = CountedRewriter(op)
+        if rewriter is not None and rewriter.untouched:
+            rewriter.look_at(op)
+        else:
+            rewriter = CountedRewriter(op)
         for pattern in patterns_for(op):
             if not pattern.rewrite(op, rewriter):
                 assert not rewriter.has_done_action, f"pattern '{pattern.name}' changed the graph but returned False"
@@ -289,6 +309,21 @@ def apply_patterns(
             _push_neighbours(op, rewriter, worklist, push)
             break
     return stats
+
+
+def backwards(top: Operation) -> Iterator[Operation]:
+    """`top.walk(reverse=True)`, several times as fast."""
+    yield top
+    for region in reversed(top.regions):
+        for block in reversed(region.blocks):
+            op = block.last_op
+            while op is not None:
+                before = op.prev_op
+                if op.regions:
+                    yield from backwards(op)
+                else:
+                    yield op
+                op = before
 
 
 def select_patterns(

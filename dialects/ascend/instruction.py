@@ -10,17 +10,18 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, operand_def, var_operand_def
+from xdsl.irdl import operand_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
 from graph_engine.dialects.float_text import parse_float
+from graph_engine.dialects.operator_class import Operator
 from graph_engine.target_ascend.isa.model import SPECS, Opcode, Pipe
 
 
-class InstructionOp(IRDLOperation):
+class InstructionOp(Operator):
     """An operator that becomes one instruction of opcode `OPCODE`.
 
     `dst` is its first operand: the destination, unless its `SPECS` row says that it writes nothing.

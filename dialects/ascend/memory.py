@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -42,6 +41,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
+from graph_engine.dialects.operator_class import Operator
 from graph_engine.target_ascend.isa.model import DType, Space
 
 
@@ -160,7 +160,7 @@ def dtype_of(ty: Attribute) -> DType:
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation):
+class KernelOp(Operator):
     """A kernel: global-memory arguments, `block_dim` blocks, a body of `ascend.blocks`.
 
     `arg_access[i]` says whether argument i is read ("r"), written ("w") or both ("rw").
@@ -263,7 +263,7 @@ class KernelOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BlocksOp(IRDLOperation):
+class BlocksOp(Operator):
     """The body of the launch's blocks lo <= %blk < hi: `ascend.blocks %blk = 0 to 7 { ... }`."""
 
     name = "ascend.blocks"
@@ -304,7 +304,7 @@ class BlocksOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LoopOp(IRDLOperation):
+class LoopOp(Operator):
     """A counted loop: `ascend.loop %i = 0 to 12 { ... }`, counter from 0 in steps of 1, static trip count."""
 
     name = "ascend.loop"
@@ -344,7 +344,7 @@ class LoopOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(Operator):
     """On-chip storage for one run of the enclosing body.
 
     Allocs of one `slot` share storage, and their contents never live at the same time. `double-buffer` sets
@@ -404,7 +404,7 @@ class AllocOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ViewOp(IRDLOperation):
+class ViewOp(Operator):
     """A strided window of a buffer: `ascend.view %b[%i * 128 + 4] : memref<..> to memref<8x16xf16, strided<..>, ..>`.
 
     The offset is in elements of the result's element type; sizes and strides are the result type's (stride 0

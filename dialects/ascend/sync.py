@@ -10,18 +10,19 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation
-from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_attr, parse_expr, print_expr, verify_expr
+from graph_engine.dialects.operator_class import Operator
 from graph_engine.target_ascend.isa.model import Opcode, Pipe
 
 PIPE_NAMES = {pipe: StringAttr(pipe.name) for pipe in Pipe}
 
 
-class FlagOp(IRDLOperation):
+class FlagOp(Operator):
     """Base of set_flag and wait_flag: event = base + (index mod rotate)."""
 
     OPCODE: ClassVar[Opcode]
@@ -107,7 +108,7 @@ class WaitFlagOp(FlagOp):
 
 
 @irdl_op_definition
-class BarrierOp(IRDLOperation):
+class BarrierOp(Operator):
     """Holds `pipe` (or all of them) until everything before it there is done."""
 
     name = "ascend.sync.barrier"

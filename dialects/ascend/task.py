@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolNameConstraint,
     TensorType,
@@ -23,7 +24,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -41,6 +41,7 @@ from xdsl.traits import NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ge.interning import int_attr, ints_attr, string_attr
+from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm
 
 SEGMENTS = ("input", "output", "weight", "workspace")
@@ -70,8 +71,13 @@ def _segment_sizes(*sizes: int) -> Attribute:
     return DenseArrayBase.from_list(i32, sizes)
 
 
+@cache
+def _blocks(count: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(count, 32)
+
+
 @irdl_op_definition
-class CallOp(IRDLOperation):
+class CallOp(Operator):
     """Calls a kernel on tensors: `%y = ascend.task.call @k(%x, %w) {type = "Conv2D"} : (..) -> ..`.
 
     The kernel's arguments are the operands, then the results. `info` holds what a profile shows: `type`, `macs`,
@@ -95,7 +101,7 @@ class CallOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ProgramOp(IRDLOperation):
+class ProgramOp(Operator):
     """An entry point: buffers, then streams. Sizes in bytes."""
 
     name = "ascend.task.program"
@@ -153,7 +159,7 @@ class ProgramOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BufferOp(IRDLOperation):
+class BufferOp(Operator):
     """A tensor in device memory: `ascend.task.buffer workspace + 4096 : tensor<..>`.
 
     `index` numbers inputs and outputs, `label` is their name. A weight carries its `value`. `alias` names the
@@ -170,6 +176,8 @@ class BufferOp(IRDLOperation):
     value = opt_prop_def(Attribute)
     alias = opt_operand_def(TensorType)
     tensor = result_def(TensorType)
+
+    traits = traits_def(VerifiedByForm())
 
     def __init__(
         self,
@@ -194,6 +202,14 @@ class BufferOp(IRDLOperation):
             properties["inside"] = int_attr(inside)
         operands = [] if alias is None else [alias]
         Operation.__init__(self, operands=operands, properties=properties, result_types=[ty])
+
+    def form(self) -> tuple[object, ...]:
+        """Values and labels of any kind are valid, and any offset of the right type."""
+        owner = self.alias.owner if self.alias is not None else None
+        place = (owner.segment, owner.index) if isinstance(owner, BufferOp) else ()
+        others = [self.properties.get(name) for name in ("offset", "label", "value")]
+        types = [value.type if isinstance(value, IntegerAttr) else type(value) for value in others]
+        return (*self.properties, self.segment, self.index, self.inside, *place, *types)
 
     def verify_(self) -> None:
         if self.segment.data not in SEGMENTS:
@@ -250,7 +266,7 @@ class BufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class StreamOp(IRDLOperation):
+class StreamOp(Operator):
     """Tasks that run in order on a device."""
 
     name = "ascend.task.stream"
@@ -287,7 +303,7 @@ class StreamOp(IRDLOperation):
         return op
 
 
-class DeviceTaskOp(IRDLOperation):
+class DeviceTaskOp(Operator):
     """Base of the tasks that read and write buffers; `info` holds `type`, `macs`, `layout_bytes`."""
 
     label = prop_def(StringAttr)
@@ -297,6 +313,10 @@ class DeviceTaskOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     traits = traits_def(VerifiedByForm())
+
+    def form(self) -> tuple[object, ...]:
+        """Any label is valid."""
+        return tuple(value for name, value in self.properties.items() if name != "label")
 
     def init(
         self, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], properties: Mapping[str, Attribute]
@@ -368,8 +388,8 @@ class LaunchOp(DeviceTaskOp):
         block_dim: int,
         info: DictionaryAttr,
     ):
-        block_dims = IntegerAttr(block_dim, 32)
-        named = {"label": StringAttr(label), "kernel": string_attr(kernel), "block_dim": block_dims, "info": info}
+        blocks = _blocks(block_dim)
+        named = {"label": StringAttr(label), "kernel": string_attr(kernel), "block_dim": blocks, "info": info}
         self.init(inputs, outputs, named)
 
     def verify_(self) -> None:
@@ -450,7 +470,7 @@ class AicpuOp(DeviceTaskOp):
 
 
 @irdl_op_definition
-class RecordOp(IRDLOperation):
+class RecordOp(Operator):
     """Signals an event when everything before it in its stream is done."""
 
     name = "ascend.task.record"
@@ -459,7 +479,7 @@ class RecordOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WaitOp(IRDLOperation):
+class WaitOp(Operator):
     """Holds its stream until the event was recorded."""
 
     name = "ascend.task.wait"
@@ -468,7 +488,7 @@ class WaitOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CopyTaskOp(IRDLOperation):
+class CopyTaskOp(Operator):
     """Device copy of a whole buffer, bytes as they are."""
 
     name = "ascend.task.copy"

@@ -39,6 +39,12 @@ class ConstantOp(GeOp):
             return (self.result.type,)  # the store that knows need not be open to parse and verify
         return (attribute_type(self.value),)
 
+    def form(self) -> tuple[object, ...]:
+        value = self.value
+        if isinstance(value, WeightAttr) and not value.data.known:
+            return (value,)
+        return (type(value), attribute_type(value))
+
     def verify_(self) -> None:
         super().verify_()
         declared, held = self.result.type, self.infer()[0]

@@ -62,6 +62,7 @@ from graph_engine.dialects.ge.interning import (
     string_attr,
     tensor_type,
 )
+from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm
 
 Tensor: TypeAlias = TensorType[Attribute]
@@ -217,7 +218,7 @@ def python_value(attribute: Attribute) -> Any:
             raise TypeError(f"no plain value for {attribute}")
 
 
-class GeOp(IRDLOperation, ABC):
+class GeOp(Operator, ABC):
     """A plain operator: tensors in, tensors out, properties that the reference function takes as keywords.
 
     Most operators have one result. One with several declares `result` again, in front of the others (`result_def`,

@@ -7,7 +7,6 @@ from typing import ClassVar, Self, cast
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
     region_def,
@@ -32,6 +31,8 @@ from graph_engine.dialects.ge.core import (
     string_prop,
 )
 from graph_engine.dialects.ge.interning import string_attr
+from graph_engine.dialects.operator_class import Operator
+from graph_engine.dialects.traits import VerifiedByForm
 
 
 def _control_flow() -> Sequence[type[Operation]]:
@@ -41,14 +42,14 @@ def _control_flow() -> Sequence[type[Operation]]:
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(Operator):
     """Ends the body of a `ge.fused` or of control flow; its operands are the results."""
 
     name = "ge.yield"
 
     values = var_operand_def(TENSOR)
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp, *_control_flow()), Pure()))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp, *_control_flow()), Pure(), VerifiedByForm()))
 
     def __init__(self, *values: SSAValue | Operation):
         Operation.__init__(self, operands=[SSAValue.get(v) for v in values])
@@ -69,7 +70,7 @@ class YieldOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FusedOp(IRDLOperation):
+class FusedOp(Operator):
     """One kernel made of several operators: an anchor (`anchor` = its operator name) with prologue and epilogue.
 
     The region sees nothing but its arguments, which are the operands in order. Layouts treat the whole as one
@@ -91,7 +92,7 @@ class FusedOp(IRDLOperation):
     anchor = string_prop()
     region = region_def("single_block")
 
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(Pure(), IsolatedFromAbove(), VerifiedByForm())
 
     def __init__(self, inputs: Sequence[SSAValue | Operation], region: Region, *, anchor: str):
         block = region.block

@@ -1,7 +1,17 @@
 """Dominance: accepted and refused uses, in one block, across blocks and regions; errors name the operator."""
 
 import pytest
-from xdsl.dialects.builtin import FunctionType, StringAttr, i32, i64
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block
 from xdsl.rewriter import Rewriter
 
 from graph_engine.errors import GraphEngineError
@@ -188,5 +198,108 @@ def test_one_of_many_equal_operators_that_changes_is_verified(change: str):
         case _:
             first.detach()
             block.insert_op_after(first, second)
+    with pytest.raises(InvalidOperation):
+        verifier.verify(module)
+
+
+FUSED = """
+  %a = ge.fused ins(%x, %y : tensor<4x8xf32>, tensor<4x8xf32>) {anchor = "ge.mul"} {
+  ^bb0(%p: tensor<4x8xf32>, %q: tensor<4x8xf32>):
+    %r = ge.mul %p, %q : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %s = ge.leaky_relu %r {alpha = 0.5} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ge.yield %s : tensor<4x8xf32>
+  } -> tensor<4x8xf32>"""
+ALIKE_WITH_CONTENT = f"""
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4x9xf32>) -> tensor<4x8xf32> {{
+  {FUSED}{FUSED.replace("%a", "%b")}{FUSED.replace("%a", "%c")}
+  func.return %c : tensor<4x8xf32>
+}}"""
+
+
+@pytest.mark.parametrize("change", ["operand", "outside", "argument", "property", "order", "anchor", "end", "block"])
+def test_one_of_many_equal_operators_whose_content_changes_is_verified(change: str):
+    module = parse(make_context(), Chunk("t.mlir", ALIKE_WITH_CONTENT))
+    verifier = Verifier()
+    verifier.verify(module)
+    (function,) = module.ops
+    outer = function.regions[0].block
+    _, second, third, _ = outer.ops
+    block = third.regions[0].block
+    product, relu, end = block.ops
+    match change:
+        case "operand":
+            third.operands[0] = outer.args[2]
+        case "outside":
+            product.operands[0] = outer.args[0]
+        case "argument":
+            Rewriter.replace_value_with_new_type(block.args[1], outer.args[2].type)
+        case "property":
+            relu.properties["alpha"] = StringAttr("0.5")
+        case "order":
+            relu.detach()
+            block.insert_op_before(relu, product)
+        case "anchor":
+            third.properties["anchor"] = StringAttr("ge.conv2d")
+        case "end":
+            end.detach()
+        case _:
+            third.regions[0].add_block(Block())
+    with pytest.raises(InvalidOperation):
+        verifier.verify(module)
+    verifier.verify(parse(make_context(), Chunk("t.mlir", ALIKE_WITH_CONTENT)))
+
+
+BUFFERS = """
+ascend.task.program @p soc("Ascend310P3") {
+  %a = ascend.task.buffer workspace : tensor<4x8xf16>
+  %b = ascend.task.buffer workspace : tensor<4x8xf16>
+  %u = ascend.task.buffer workspace alias(%a : tensor<4x8xf16>) : tensor<32xf16>
+  %v = ascend.task.buffer workspace alias(%b : tensor<4x8xf16>) : tensor<32xf16>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("segment", StringAttr("input")),
+        ("segment", StringAttr("nowhere")),
+        ("index", IntegerAttr(3, i64)),
+        ("inside", IntegerAttr(-2, i64)),
+        ("offset", StringAttr("0")),
+        ("label", IntegerAttr(0, i64)),
+        ("value", StringAttr("a weight's")),
+    ],
+)
+def test_one_of_many_equal_buffers_that_changes_is_verified(name: str, value: Attribute):
+    module = parse(make_context(), Chunk("t.mlir", BUFFERS))
+    (program,) = module.ops
+    verifier = Verifier()
+    verifier.verify(module)
+    *_, view = program.regions[0].block.ops
+    view.properties[name] = value
+    with pytest.raises(InvalidOperation):
+        verifier.verify(module)
+
+
+def test_a_view_whose_buffer_changes_is_verified():
+    module = parse(make_context(), Chunk("t.mlir", BUFFERS))
+    (program,) = module.ops
+    verifier = Verifier()
+    verifier.verify(module)
+    _, owner, *_ = program.regions[0].block.ops
+    owner.properties["index"] = IntegerAttr(1, i64)
+    with pytest.raises(InvalidOperation, match="shares the storage of workspace 1"):
+        verifier.verify(module)
+
+
+def test_one_of_many_equal_constants_that_changes_is_verified():
+    constant = "  %{} = ge.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+    text = "func.func @main() {\n" + "".join(constant.format(name) for name in "abc") + "  func.return\n}"
+    module = parse(make_context(), Chunk("t.mlir", text))
+    verifier = Verifier()
+    verifier.verify(module)
+    (function,) = module.ops
+    *_, last, _ = function.regions[0].block.ops
+    last.properties["value"] = DenseIntOrFPElementsAttr.from_list(TensorType(f32, [3]), [1.0, 2.0, 3.0])
     with pytest.raises(InvalidOperation):
         verifier.verify(module)
