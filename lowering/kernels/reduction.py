@@ -5,7 +5,7 @@
                                       result UB -> GM
 
 The iteration space is the main operand as it is stored, its axes in up to four runs: kept, reduced, kept, reduced. All
-reduced elements of a tile stand in UB. A run of reduced axes in front of kept ones is halved by whole slabs, the last
+reduced elements of a tile stand in UB (`reduction_passes.py`: where they do not fit). A run of reduced axes in front of kept ones is halved by whole slabs, the last
 run by rows. A statistic has one element for every index of the kept axes. The last run begins at multiples of 32 bytes.
 """
 
@@ -115,6 +115,12 @@ class ReductionGroup:
         wide = all(types[step.operands[0]] is DType.F32 and step.operands[0] != number for step in readers)
         return stream.dtype is not DType.F32 and not stream.full and bool(readers) and wide
 
+    @property
+    def args(self) -> list[Arg]:
+        """The kernel's arguments: operands and result."""
+        inputs = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(self.inputs)]
+        return [*inputs, Arg("y", self.result.shape, self.result.dtype, "w")]
+
     @cached_property
     def types(self) -> tuple[DType, ...]:
         """The element type of every value as it is stored."""
@@ -123,19 +129,18 @@ class ReductionGroup:
 
 def build_reduction(name: str, group: ReductionGroup, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the operands and the result. Raises `NoKernel` if no tile fits UB."""
-    axis, split = _deal(group, soc)
+    axis, split = deal_rows(group, soc)
     share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
     tile = _tile(group, share, soc)
-    args = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(group.inputs)]
-    kb = KernelBuilder(name, [*args, Arg("y", group.result.shape, group.result.dtype, "w")], split.block_dim)
+    kb = KernelBuilder(name, group.args, split.block_dim)
     for start, size in split.bodies(kb):
         sizes = tuple(size if a == axis else n for a, n in enumerate(group.sizes))
         base = [start if a == axis else Expr() for a in range(len(sizes))]
-        _Writer(kb, group, RowReduction.on(soc), sizes, tile, base).axis([], [])
+        RowsWriter(kb, group, RowReduction.on(soc), sizes, tile, base).axis([], [])
     return kb.kernel
 
 
-def _deal(group: ReductionGroup, soc: Soc) -> tuple[int, CoreSplit]:
+def deal_rows(group: ReductionGroup, soc: Soc) -> tuple[int, CoreSplit]:
     """The kept axis that the cores share; a group that reduces everything has one core."""
     kept = [a for a, role in enumerate(group.reduced) if not role]
     if not kept:
@@ -180,12 +185,19 @@ def _tile(group: ReductionGroup, sizes: tuple[int, ...], soc: Soc) -> tuple[int,
 
 
 def _tile_bytes(group: ReductionGroup, extents: tuple[int, ...], soc: Soc) -> int:
-    """UB that a tile takes, found by writing it: two versions of what moves, one of the rest."""
-    args = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(group.inputs)]
-    kb = KernelBuilder("count", [*args, Arg("y", group.result.shape, group.result.dtype, "w")], 1)
+    """UB that a tile takes, found by writing it."""
+
+    def write(kb: KernelBuilder) -> None:
+        RowsWriter(kb, group, RowReduction.on(soc), extents, extents, [Expr()] * len(extents)).axis([], [])
+
+    return bytes_of_writing(group, write)
+
+
+def bytes_of_writing(group: ReductionGroup, write: Callable[[KernelBuilder], None]) -> int:
+    """UB of the buffers that `write` asks for: two versions of what moves, one of the rest."""
+    kb = KernelBuilder("count", group.args, 1)
     with kb.blocks(0, 1):
-        zero = [Expr()] * len(extents)
-        _Writer(kb, group, RowReduction.on(soc), extents, extents, zero).axis([], [])
+        write(kb)
     sizes: dict[str, int] = {}
     for op in kb.kernel.walk():
         if isinstance(op, AllocOp):
@@ -197,7 +209,7 @@ def _tile_bytes(group: ReductionGroup, extents: tuple[int, ...], soc: Soc) -> in
 
 
 @dataclass
-class _Writer:
+class RowsWriter:
     """Writes the body of a core: `sizes` of its share, which begins at `base`, in tiles of `tile`."""
 
     kb: KernelBuilder
@@ -245,7 +257,7 @@ class _Writer:
 
     def compute(self, starts: list[Expr], extents: tuple[int, ...]) -> None:
         """The steps over one tile, and the way out."""
-        group, tile = self.group, _Tile(self, extents)
+        group, tile = self.group, Tile(self, extents)
         for stream, buf in zip(group.inputs, self.loaded, strict=True):
             assert buf is not None
             tile.add_input(stream, buf)
@@ -258,19 +270,20 @@ class _Writer:
         self.kb.copy(target, tile.values[-1].view)
 
 
-class _Tile:
+class Tile:
     """The values of one tile in UB; a statistic has size 1 along reduced axes."""
 
-    def __init__(self, writer: _Writer, extents: tuple[int, ...]):
+    def __init__(self, writer: RowsWriter, extents: tuple[int, ...]):
         self.writer, self.kb, self.group, self.extents = writer, writer.kb, writer.group, extents
         self.kept = tuple(1 if role else n for n, role in zip(extents, self.group.reduced, strict=True))
         self.values: list[Value] = []
         self.scratch = {
-            True: Scratch(lambda dtype, number: self._allocate(f"tmp{number}_{dtype.mlir}", dtype, True)),
-            False: Scratch(lambda dtype, number: self._allocate(f"statistic{number}_{dtype.mlir}", dtype, False)),
+            True: Scratch(lambda dtype, number: self.allocate(f"tmp{number}_{dtype.mlir}", dtype, True)),
+            False: Scratch(lambda dtype, number: self.allocate(f"statistic{number}_{dtype.mlir}", dtype, False)),
         }
 
-    def _allocate(self, slot: str, dtype: DType, whole: bool) -> SSAValue:
+    def allocate(self, slot: str, dtype: DType, whole: bool) -> SSAValue:
+        """A buffer for a value of the tile, or for a statistic."""
         extents = self.extents if whole else self.kept
         shape, strides = self.writer.pitched(extents)
         return self.kb.view(self.kb.alloc(slot, Space.UB, shape, dtype), 0, extents, strides)
@@ -291,23 +304,23 @@ class _Tile:
             for i in dying:
                 if self.values[i].reusable:
                     self.scratch[self.group.whole[i]].give(self.values[i].dtype, self.values[i].view)
-            return self._allocate("y_ub", step.dtype, whole) if final else self.scratch[whole].take(step.dtype)
+            return self.allocate("y_ub", step.dtype, whole) if final else self.scratch[whole].take(step.dtype)
 
         if step.op in COMBINE:
-            view = self._reduce(step, target)
+            view = self.reduce(step, target)
         else:
-            operands = [self._spread(i) if whole and not self.group.whole[i] else self.values[i] for i in step.operands]
+            operands = [self.spread(i) if whole and not self.group.whole[i] else self.values[i] for i in step.operands]
             view = emit_step(self.kb, step, operands, target, self.scratch[whole])
         self.values.append(Value(view, step.dtype, reusable=True))
 
-    def _spread(self, number: int) -> Value:
+    def spread(self, number: int) -> Value:
         """A statistic repeated along the reduced axes."""
         value = self.values[number]
         strides = strides_of(value.view.type)
         repeated = [0 if role else s for s, role in zip(strides, self.group.reduced, strict=True)]
         return Value(self.kb.restride(value.view, self.extents, repeated), value.dtype)
 
-    def _reduce(self, step: Step, target: Callable[[], SSAValue]) -> SSAValue:
+    def reduce(self, step: Step, target: Callable[[], SSAValue]) -> SSAValue:
         """Slabs first, halved; then rows."""
         (number,) = step.operands
         source, kb = self.values[number], self.kb
@@ -337,4 +350,7 @@ class _Tile:
         """The slabs combined to one, in a buffer of their own or in `statistic`; axes before them have size 1."""
         first, last = self.group.slabs
         sizes = (prod(self.extents[first:last]), *self.extents[last:])
+        if sizes[0] == 1 and statistic is not None:
+            self.kb.vec("conv", statistic, view)
+            return statistic
         return combine_slabs(self.kb, mnemonic, view, sizes, strides_of(view.type)[last - 1 :], statistic)

@@ -16,7 +16,8 @@ from graph_engine.dialects.layout import encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels import reduction_steps as expand
 from graph_engine.lowering.kernels.elementwise import Stream
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.reduction import ReductionGroup, build_reduction
+from graph_engine.lowering.kernels.reduction import ReductionGroup
+from graph_engine.lowering.kernels.reduction_passes import build_any_reduction
 from graph_engine.lowering.kernels.reduction_steps import REDUCTIONS, StepList
 from graph_engine.lowering.kernels.reduction_tail import stem
 from graph_engine.lowering.selection.broadcast import origins, strides_over
@@ -164,7 +165,7 @@ def select_reduction(op: Operation) -> Choice:
         ("reduction", group),
         stem(anchor.name.removeprefix("ge."), tail),
         _TYPES.get(anchor.name, operator_type(anchor.name)),
-        lambda name, soc: build_reduction(name, group, soc),
+        lambda name, soc: build_any_reduction(name, group, soc),
         [region.outer[v] for v in used],
         tuple(i for i, s in enumerate(streams) if (s.shape, s.dtype) == (result.shape, result.dtype)),
     )

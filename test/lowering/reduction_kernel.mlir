@@ -43,9 +43,19 @@ func.func @attention(%x: tensor<12x384x384xf16>) -> tensor<12x384x384xf16> {
 
 // -----
 
-// CHECK-LABEL: func.func @refused
-// CHECK: ge.softmax %x {ge.no_kernel = "40000 elements that are reduced together do not fit the unified buffer"}
-func.func @refused(%x: tensor<2x40000xf16>) -> tensor<2x40000xf16> {
+// A row that does not fit UB: a pass over its tiles for the maximum, one for the sum, one for the result.
+// CHECK-LABEL: func.func @in_passes
+// CHECK: ascend.vec.dup to %held{{.*}} imm 0xff800000
+// CHECK: ascend.loop %r1
+// CHECK: ascend.vec.cmax
+// CHECK: ascend.vec.max
+// CHECK: ascend.vec.dup to %held{{.*}} imm 0.0
+// CHECK: ascend.loop %r1
+// CHECK: ascend.vec.cadd
+// CHECK: ascend.vec.add
+// CHECK: ascend.loop %r1
+// CHECK: ascend.mte.copy %y_ub{{.*}} to %y
+func.func @in_passes(%x: tensor<2x40000xf16>) -> tensor<2x40000xf16> {
   %0 = ge.softmax %x : (tensor<2x40000xf16>) -> tensor<2x40000xf16>
   return %0 : tensor<2x40000xf16>
 }

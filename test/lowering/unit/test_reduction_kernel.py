@@ -186,8 +186,3 @@ def test_cores_share_the_rows() -> None:
 def test_refused_with_a_reason(make: Any, reason: str) -> None:
     with pytest.raises(NoKernel, match=reason):
         select(make())
-
-
-def test_row_that_does_not_fit_the_chip() -> None:
-    with pytest.raises(NoKernel, match="40000 elements that are reduced together do not fit the unified buffer"):
-        kernel_of(SoftmaxOp(value((2, 40000))))
