@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import cast
 
 from xdsl.ir import SSAValue
 
@@ -38,7 +38,7 @@ from graph_engine.target_ascend.soc.soc import Soc
 
 NEUTRAL = {"cadd": 0.0, "cmax": -inf, "cmin": inf}
 """What changes nothing when it is combined."""
-_LATER: Any = None
+_LATER = cast(Value, None)
 """Stands for a value that nobody reads in this pass."""
 ALONGSIDE = 64
 """Kept elements of a tile where they lie innermost: runs that a move engine brings at once."""
@@ -195,7 +195,7 @@ class _Passes:
             if number in needed:
                 tile.add_input(stream, self.writer.load(number, stream, starts, list(extents)))
             else:
-                tile.values.append(self.known[number] if number in self.known else _LATER)
+                tile.values.append(self.known.get(number, _LATER))
         uses = {
             i: number for number in sorted(needed) if number >= inputs for i in group.steps[number - inputs].operands
         }
@@ -207,7 +207,7 @@ class _Passes:
                 ]
                 tile.add_step(step, dying, final=number == final)
             else:
-                tile.values.append(self.known[number] if number in self.known else _LATER)
+                tile.values.append(self.known.get(number, _LATER))
         return tile
 
     def needed(self, wanted: Sequence[int]) -> set[int]:
