@@ -86,6 +86,8 @@ Tensor: TypeAlias = TensorType[Attribute]
 
 INLINE_ELEMENTS = 64
 """Tensors up to this many elements are written out in the text."""
+LONG_RECIPE, RECIPE_ELEMENTS = 100, 25
+"""A recipe of more operators than this becomes numbers if it has no more than so many for each, as its text is longer."""
 STORES = "ge.stores"
 """Module attribute: the store files, relative to the module's own file."""
 
@@ -147,6 +149,15 @@ class FoldAttr(ParametrizedAttribute):
         if equal:
             object.__setattr__(other, "operands", self.operands)
         return equal
+
+    @property
+    def length(self) -> int:
+        """How many recipes its text has, those of a shared operand once for each time that it is printed."""
+        known: int | None = self.__dict__.get("steps")
+        if known is None:
+            known = 1 + sum(operand.length for operand in self.operands if isinstance(operand, FoldAttr))
+            object.__setattr__(self, "steps", known)
+        return known
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -221,7 +232,7 @@ def _plain_attr(value: Any) -> Attribute:
 def fold_attr(
     op: str, operands: Sequence[Attribute], attributes: Mapping[str, Any], result_type: Tensor, result: int = 0
 ) -> Attribute:
-    """The constant that operator `op` gives on constant operands: a recipe, or at once the numbers if they are few.
+    """The constant that operator `op` gives on constant operands: a recipe, or at once the numbers if these are shorter.
 
     `attributes` are plain values, the keywords of the reference function; `result` is the number of the result.
     """
@@ -233,7 +244,8 @@ def fold_attr(
         DictionaryAttr({key: _plain_attr(value) for key, value in attributes.items()}),
         result_type,
     )
-    if result_type.encoding != NO_ENCODING or prod(result_type.get_shape()) > INLINE_ELEMENTS:
+    longest = recipe.length * RECIPE_ELEMENTS if recipe.length > LONG_RECIPE else INLINE_ELEMENTS
+    if result_type.encoding != NO_ENCODING or prod(result_type.get_shape()) > longest:
         return recipe
     return constant_attr(materialize(recipe, result_type), op)
 

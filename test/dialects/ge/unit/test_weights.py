@@ -15,7 +15,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 from safetensors.numpy import load_file
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -25,6 +25,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.evaluate import evaluate_op
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.weights import (
+    LONG_RECIPE,
     FoldAttr,
     WeightAttr,
     WeightRef,
@@ -347,7 +348,8 @@ def test_recipes_with_shared_operands_cost_no_more_than_their_length() -> None:
     def doubled(times: int) -> Attribute:
         value = constant_attr(np.ones(128, np.float32), "w")
         for _ in range(times):
-            value = fold_attr("ge.add", [value, value], {}, tensor_type((128,), "f32"))
+            operands = ArrayAttr([value, value])
+            value = FoldAttr(StringAttr("ge.add"), operands, DictionaryAttr({}), tensor_type((128,), "f32"))
         return value
 
     one, other = doubled(60), doubled(60)
@@ -356,3 +358,18 @@ def test_recipes_with_shared_operands_cost_no_more_than_their_length() -> None:
     assert materialize(one)[0] == 2.0**60
     assert weight_names(one) == ["w"]
     assert next(iter(module_of(one).walk())).verify() is None
+
+
+def test_a_recipe_that_is_longer_than_its_numbers_becomes_numbers() -> None:
+    value = constant_attr(np.ones(128, np.float32), "w")
+    lengths: list[int] = []
+    for _ in range(20):
+        value = fold_attr("ge.add", [value, value], {}, tensor_type((128,), "f32"))
+        lengths.append(value.length if isinstance(value, FoldAttr) else 0)
+    assert lengths[:7] == [1, 3, 7, 15, 31, 63, 0]
+    assert max(lengths) <= LONG_RECIPE
+    assert materialize(value)[0] == 2.0**20
+    large = constant_attr(np.ones(100_000, np.float32), "large")
+    for _ in range(10):
+        large = fold_attr("ge.add", [large, large], {}, tensor_type((100_000,), "f32"))
+    assert isinstance(large, FoldAttr)
