@@ -16,11 +16,12 @@ from graph_engine.dialects.ge.activation import GeluOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
+from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.formats import FRACTAL_ROWS, is_row, is_scalar
-from graph_engine.transforms.fusion import LEAVES, gather, single_user, why_not_single
+from graph_engine.transforms.fusion import LEAVES, gather, only_reader, single_user, why_not_single
 from graph_engine.transforms.remarks import Kind, missed, wanted
 
 Anchor = Conv2dOp | MatmulOp
@@ -35,6 +36,11 @@ def obstacle(user: Operation, value: SSAValue, anchor: Anchor) -> tuple[str, str
     """What keeps `user`, the only reader of `value`, from leaving with it: (guard, reason); None if nothing does."""
     if isinstance(user, ReturnOp):
         return "output", LEAVES
+    if isinstance(user, FusedOp):
+        kernel = user.anchor.data
+        inside = (only_reader(value) or user).name
+        left = inside not in (kernel, user.name)
+        return "operator", f"its reader {inside} left with {kernel}" if left else f"its reader {kernel} is a kernel"
     if not isinstance(user, GeOp) or not user.has(Trait.ELEMENTWISE) or user.has(Trait.HOST):
         return "operator", f"{user.name} is no elementwise operator of the Vector unit"
     if isinstance(user, CastOp) or element_name(element_of(value)) not in ("f16", "f32"):

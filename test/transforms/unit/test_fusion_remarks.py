@@ -52,6 +52,17 @@ def test_a_folded_batch_norm():
     ]
 
 
+def test_a_convolution_behind_which_a_kernel_stands():
+    body = "".join(
+        f"%c{n} = ge.conv2d %x{n}, %w : {CONV}\n%x{n + 1} = ge.relu %c{n} : {ONE}\n" for n in range(2)
+    ).replace("%x0", "%x")
+    body += f"%c2 = ge.conv2d %x2, %w : {CONV}\n%c3 = ge.conv2d %c2, %w : {CONV}\n%a = ge.add %c2, %c3 : ({MAP}, {MAP}) -> {MAP}\n"
+    found = [
+        message for _, _, message in told(heard(f"{body}return %a : {MAP}\n", MAP, "fuse-conv-bn-relu"), "NotFused")
+    ]
+    assert "nothing more leaves with ge.conv2d: its reader ge.conv2d is a kernel" in found
+
+
 @pytest.mark.parametrize(
     ("body", "guard", "reason"),
     [
