@@ -211,25 +211,25 @@ def gm_path(soc: Soc, source: Space, target: Space) -> GmPath:
     return GmPath(l2.bytes_per_cycle, l2.latency_cycles, ddr.bytes_per_cycle, ddr.latency_cycles)
 
 
-def gm_cycles(soc: Soc, path: GmPath, handled: int, ddr_bytes: int, movers: int, active: int) -> int:
-    """Cycles of one move in each of `movers` blocks, while `active` blocks of the launch share the memories.
+def gm_cycles(soc: Soc, path: GmPath, handled: int, ddr_bytes: int, movers: int, active: int) -> tuple[int, int]:
+    """(latency, transfer) in cycles of one move in each of `movers` blocks, while `active` blocks of the launch share the memories.
 
     Every block brings `handled` bytes through the L2, at its own rate or its fair share of the L2's; all movers
     together need `ddr_bytes` of DDR traffic (lines missed, counted once, and lines written back), at their
     cores' rates or their fair share of the DDR's:
 
-        latency + max(ceil(handled / l2_rate), ceil(handled * active / l2_total),
-                      ceil(ddr_bytes / (movers * ddr_rate)), ceil(ddr_bytes * active / (movers * ddr_total)))
+        transfer = max(ceil(handled / l2_rate), ceil(handled * active / l2_total),
+                       ceil(ddr_bytes / (movers * ddr_rate)), ceil(ddr_bytes * active / (movers * ddr_total)))
 
     The latency is the DDR's where `ddr_bytes` is not 0. Source: rates of the platform configuration; fair
     sharing and the overlap of both ways are the model's own.
     """
     cycles = max(ceil_div(handled, path.l2_rate), ceil_div(handled * active, soc.l2.total_bytes_per_cycle))
     if not ddr_bytes:
-        return path.l2_latency + cycles
+        return path.l2_latency, cycles
     own = ceil_div(ddr_bytes, movers * path.ddr_rate)
     shared = ceil_div(ddr_bytes * active * clock_hz(soc), movers * int(soc.ddr.total_bytes_per_s))
-    return path.ddr_latency + max(cycles, own, shared)
+    return path.ddr_latency, max(cycles, own, shared)
 
 
 def clock_hz(soc: Soc) -> int:

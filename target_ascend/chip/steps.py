@@ -38,10 +38,14 @@ from graph_engine.target_ascend.isa.model import (
 from graph_engine.target_ascend.soc.soc import Soc
 
 WORK, MOVE_GM, SET, WAIT, BARRIER_ALL = range(5)
-"""Kinds of steps. MOVE_GM takes its cycles from the list of device memory accesses."""
+"""Kinds of steps. MOVE_GM takes its latency and transfer from the list of device memory accesses."""
 
 Step: TypeAlias = tuple[int, int, int, int]
 """(kind, pipe, cycles, flag number). Flags are numbered over (source pipe, destination pipe, event)."""
+
+
+Move: TypeAlias = tuple[int, int]
+"""(latency, transfer) in cycles of a device memory move."""
 
 
 @dataclass(slots=True)
@@ -65,7 +69,7 @@ class GmAccess:
     movers: int = 1
     indirect: bool = False
     footprints: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
-    cycles: dict[int, int] = field(default_factory=dict[int, int])
+    cycles: dict[int, Move] = field(default_factory=dict[int, Move])
 
 
 @dataclass(slots=True)
@@ -79,8 +83,8 @@ class BlockGroup:
     """Cycles by pipe without those of device memory moves and flags; S counts one for every instruction."""
     payload_read: int = 0
     payload_written: int = 0
-    timed: dict[tuple[int, ...], tuple[int, list[int]]] = field(
-        default_factory=dict[tuple[int, ...], tuple[int, list[int]]]
+    timed: dict[tuple[Move, ...], tuple[int, list[int]]] = field(
+        default_factory=dict[tuple[Move, ...], tuple[int, list[int]]]
     )
 
 

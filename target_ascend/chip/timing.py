@@ -3,7 +3,8 @@
 The scalar unit S issues one instruction a cycle in program order into the queue of its pipe and stalls while that
 queue is full. A pipe runs its queue in order, one instruction at a time; `wait_flag` holds it until the matching
 `set_flag` ran; a barrier on all pipes holds S until everything issued is done. Device memory goes through
-the L2 (`l2.L2Cache`), whose state lives on from launch to launch; the blocks of a launch access it in step.
+the L2 (`l2.L2Cache`), whose state lives on from launch to launch; the blocks of a launch access it in step. Its
+moves are requested ahead: the latency of one passes while those before it in the pipe still transfer.
 
 Time depends on the kernel, the addresses and the order of launches only, never on data. With the same access
 order every start time is a maximum of sums of costs, so time never falls when a cost rises.
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.costs import (
@@ -35,6 +37,7 @@ from graph_engine.target_ascend.chip.steps import (
     BlockGroup,
     GmAccess,
     KernelSteps,
+    Move,
     Step,
     flatten_kernel,
 )
@@ -108,7 +111,7 @@ class TimingEngine:
             times, lines_in, lines_out = self._device_memory(group, bases, cores)
             end, pipes = self._time(kernel, trace, group, times)
             if self.timeline and not busy:
-                busy = _timeline(group, times, trace.flags, soc.sync.queue_depth)
+                busy = _timeline(soc, group, times, trace.flags)
             count = len(group.blocks)
             for block in group.blocks:
                 block_cycles[block] = end
@@ -174,17 +177,17 @@ class TimingEngine:
             first = _address(tensor.location) >> PAGE_BITS
             self.l2.forget(first, first + tensor.bytes // PAGE_BYTES + 1)
 
-    def _device_memory(self, group: BlockGroup, bases: Sequence[int], cores: int) -> tuple[list[int], int, int]:
-        """Cycles of every device memory move of a group, and the lines that the L2 fetched and wrote back."""
+    def _device_memory(self, group: BlockGroup, bases: Sequence[int], cores: int) -> tuple[list[Move], int, int]:
+        """Latency and transfer of every device memory move of a group, and the lines that the L2 fetched and wrote back."""
         l2 = self.l2
-        times: list[int] = []
+        times: list[Move] = []
         fetched = written = 0
         for access, offset in group.accesses:
             if access.indirect:
                 lines = len(group.blocks) * -(-access.handled // l2.line_bytes)
                 fetched += 0 if access.write else lines
                 written += lines if access.write else 0
-                times.append(self._move_cycles(access, lines, cores))
+                times.append(self._move(access, lines, cores))
                 continue
             address = bases[access.argument] + offset
             low = address & (PAGE_BYTES - 1)
@@ -194,45 +197,54 @@ class TimingEngine:
             lines_in, lines_out = l2.touch(address >> PAGE_BITS, footprint, access.write)
             fetched += lines_in
             written += lines_out
-            times.append(self._move_cycles(access, lines_in + lines_out, cores))
+            times.append(self._move(access, lines_in + lines_out, cores))
         return times, fetched, written
 
-    def _move_cycles(self, access: GmAccess, lines: int, cores: int) -> int:
-        """Cycles of a move for which the L2 fetches and writes back `lines`."""
-        cycles = access.cycles.get(lines)
-        if cycles is None:
+    def _move(self, access: GmAccess, lines: int, cores: int) -> Move:
+        """Latency and transfer of a move for which the L2 fetches and writes back `lines`."""
+        move = access.cycles.get(lines)
+        if move is None:
             movers = min(access.movers, cores)
             ddr_bytes = lines * self.l2.line_bytes
-            cycles = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, cores)
-            access.cycles[lines] = cycles
-        return cycles
+            move = access.cycles[lines] = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, cores)
+        return move
 
-    def _time(self, kernel: Kernel, trace: KernelSteps, group: BlockGroup, times: list[int]) -> tuple[int, list[int]]:
+    def _time(self, kernel: Kernel, trace: KernelSteps, group: BlockGroup, times: list[Move]) -> tuple[int, list[int]]:
         """(end, busy cycles by pipe) of a group's blocks; equal device memory times are timed once."""
         key = tuple(times)
         if key not in group.timed:
+            sync, spans = self.soc.sync, list[Span]()
             try:
-                ends = run_queues(group.steps, times, trace.flags, self.soc.sync.queue_depth)
+                ends = run_queues(group.steps, times, trace.flags, sync.queue_depth, sync.gm_move_cycles, spans)
             except IndexError:
-                raise GraphEngineError(_stuck(kernel, group, times)) from None
+                raise GraphEngineError(_stuck(kernel, group)) from None
             busy = list(group.busy)
-            moves = iter(times)
-            for kind, pipe, _, _ in group.steps:
-                if kind == MOVE_GM:
-                    busy[pipe] += next(moves)
+            for pipe, start, end in spans:
+                busy[pipe] += end - start
             group.timed[key] = max(ends, default=0), busy
         return group.timed[key]
 
 
-def run_queues(steps: Sequence[Step], gm_times: Iterable[int], flags: int, depth: int) -> list[int]:
+Span: TypeAlias = tuple[int, int, int]
+"""(pipe, start, end) in cycles."""
+
+
+def run_queues(
+    steps: Sequence[Step], gm_moves: Iterable[Move], flags: int, depth: int, gap: int, spans: list[Span] | None = None
+) -> list[int]:
     """When every step ends, in cycles; raises IndexError at a wait whose set does not come before it.
+
+    A device memory move starts `gap` cycles after the one before it, and transfers after its latency and when those
+    before it are through; a set behind it waits for it, but does not hold the pipe. `spans` collects, by move, the
+    time that it alone keeps its pipe busy.
 
     The hot loop of the project: plain integers, one tuple and one queue slot a step.
     """
     free = [0] * len(Pipe)
+    done = [0] * len(Pipe)
     queues = [deque([0] * depth) for _ in Pipe]
     raised: list[deque[int]] = [deque() for _ in range(flags)]
-    moves = iter(gm_times)
+    moves = iter(gm_moves)
     ends: list[int] = []
     issue = 0
     for kind, pipe, cycles, flag in steps:
@@ -244,7 +256,7 @@ def run_queues(steps: Sequence[Step], gm_times: Iterable[int], flags: int, depth
                 raised[flag].append(issue)
             else:
                 if kind == BARRIER_ALL:
-                    issue = max(issue, *free)
+                    issue = max(issue, *free, *done)
                 issue += cycles
             ends.append(issue)
             continue
@@ -255,45 +267,59 @@ def run_queues(steps: Sequence[Step], gm_times: Iterable[int], flags: int, depth
         start = free[pipe]
         if issue > start:
             start = issue
-        if kind == MOVE_GM:
-            end = start + next(moves)
+        if kind == WORK:
+            if done[pipe] > start:
+                start = done[pipe]
+            free[pipe] = end = start + cycles
         elif kind == WAIT:
             at = raised[flag].popleft()
             if at > start:
                 start = at
-            end = start + cycles
+            free[pipe] = end = start + cycles
+        elif kind == MOVE_GM:
+            latency, transfer = next(moves)
+            before = done[pipe]
+            end = max(start + latency, before) + transfer
+            free[pipe], done[pipe] = start + gap, end
+            if spans is not None:
+                spans.append((pipe, max(start, before), end))
         else:
-            end = start + cycles
-            if kind == SET:
-                raised[flag].append(end)
+            at = done[pipe]
+            if start > at:
+                at = start
+            end = at + cycles
+            free[pipe], done[pipe] = start + cycles, end
+            raised[flag].append(end)
         queue.append(start)
-        free[pipe] = end
         ends.append(end)
     return ends
 
 
-def _timeline(group: BlockGroup, times: list[int], flags: int, depth: int) -> tuple[tuple[Pipe, int, int], ...]:
+def _timeline(soc: Soc, group: BlockGroup, times: list[Move], flags: int) -> tuple[tuple[Pipe, int, int], ...]:
     """Busy intervals of one block by pipe, touching ones joined."""
     open_: dict[int, list[int]] = {}
-    done: list[tuple[Pipe, int, int]] = []
-    moves = iter(times)
-    for (kind, pipe, cycles, _), end in zip(group.steps, run_queues(group.steps, times, flags, depth), strict=True):
+    done: list[Span] = []
+    spans: list[Span] = []
+    ends = run_queues(group.steps, times, flags, soc.sync.queue_depth, soc.sync.gm_move_cycles, spans)
+    moves = iter(spans)
+    for (kind, pipe, cycles, _), end in zip(group.steps, ends, strict=True):
+        start = end - cycles
         if kind == MOVE_GM:
-            cycles = next(moves)
+            _, start, _ = next(moves)
         elif kind != WORK:
             continue
         last = open_.get(pipe)
-        if last is not None and last[1] == end - cycles:
+        if last is not None and last[1] == start:
             last[1] = end
             continue
         if last is not None:
-            done.append((Pipe(pipe), last[0], last[1]))
-        open_[pipe] = [end - cycles, end]
-    done.extend((Pipe(pipe), start, end) for pipe, (start, end) in open_.items())
-    return tuple(sorted(done, key=lambda item: (item[0], item[1])))
+            done.append((pipe, last[0], last[1]))
+        open_[pipe] = [start, end]
+    done.extend((pipe, start, end) for pipe, (start, end) in open_.items())
+    return tuple((Pipe(pipe), start, end) for pipe, start, end in sorted(done))
 
 
-def _stuck(kernel: Kernel, group: BlockGroup, times: list[int]) -> str:
+def _stuck(kernel: Kernel, group: BlockGroup) -> str:
     """Names the first wait that no set before it satisfies."""
     pending: dict[int, int] = {}
     for index, (kind, pipe, _, flag) in enumerate(group.steps):

@@ -110,11 +110,15 @@ class Ddr:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """Flags: cycles of one, event ids per ordered pair of pipes, instructions that a pipe's queue holds."""
+    """Flags: cycles of one, event ids per ordered pair of pipes, instructions that a pipe's queue holds.
+
+    `gm_move_cycles`: between the starts of two moves of device memory in one pipe.
+    """
 
     cycles: Annotated[int, within(0, 10_000)]
     event_ids: Annotated[int, within(1, 64)]
     queue_depth: Annotated[int, within(1, 65_536)]
+    gm_move_cycles: Annotated[int, within(1, 10_000)]
     cross_core: bool
 
 
