@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, Un
 from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.cube import MmadOp
+from graph_engine.dialects.ascend.cube import FixpipeOp, MmadBiasOp, MmadOp
 from graph_engine.dialects.ascend.dialect import ASCEND
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import SPACE_ATTRS, AllocOp, BlocksOp, KernelOp, LoopOp, ViewOp
@@ -81,6 +81,7 @@ class _Decoder:
         arguments = [b for b in self.kernel.buffers if b.space is Space.GM]
         types = [_memref(b, self.dtypes.get(i, DType.U8)) for i, b in enumerate(arguments)]
         op = KernelOp(self.kernel.name, types, self.kernel.arg_access, self.kernel.block_dim)
+        op.set_core(self.kernel.core_kind)
         self.arguments = op.body.block.args
         for value, buffer in zip(self.arguments, arguments, strict=True):
             value.name_hint = buffer.name
@@ -187,10 +188,11 @@ class _Decoder:
             *geometry, m_start, k_start = instr.params
             starts = self.expr(m_start), self.expr(k_start)
             return Load3dOp(sources[0], dst, [v.const for v in geometry], *starts, instr.immediate)
-        if instr.opcode is Opcode.MMAD:
+        if instr.opcode in (Opcode.MMAD, Opcode.MMAD_BIAS):
             counters = [self.counters[slot] for slot in instr.first_of or ()]
             mkn = [value.const for value in instr.params]
-            return MmadOp(sources[0], sources[1], dst, mkn, first_of=counters, accumulate=instr.first_of is None)
+            multiplication = MmadOp if instr.opcode is Opcode.MMAD else MmadBiasOp
+            return multiplication(sources, dst, mkn, first_of=counters, accumulate=instr.first_of is None)
         if instr.opcode is Opcode.LOAD_SCALAR:
             register, extent = (value.const for value in instr.params)
             load = LoadOp(dst, extent)
@@ -203,4 +205,6 @@ class _Decoder:
         op = kind(sources, dst, immediate=instr.immediate if has_immediate else None)
         if isinstance(op, Load2dOp) and instr.params[0].const:
             op.transpose = UnitAttr()
+        if isinstance(op, FixpipeOp) and instr.params[0].const:
+            op.relu = UnitAttr()
         return op

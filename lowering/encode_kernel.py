@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.cube import MmadOp
+from graph_engine.dialects.ascend.cube import FixpipeOp, Multiplication
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import (
     AllocOp,
@@ -94,6 +94,7 @@ class _Encoder:
             tuple(self.buffers),
             body,
             tuple(a.data for a in self.kernel.arg_access),
+            self.kernel.core,
         )
 
     def body(self, block: Block, depth: int) -> tuple[Node, ...]:
@@ -178,7 +179,9 @@ class _Encoder:
             params = (Affine(PREDICATES.index(op.predicate.data)),)
         elif isinstance(op, Load2dOp):
             params = (Affine(int(op.transpose is not None)),)
-        elif isinstance(op, MmadOp):
+        elif isinstance(op, FixpipeOp):
+            params = (Affine(int(op.relu is not None)),)
+        elif isinstance(op, Multiplication):
             params = tuple(Affine(v.value.data) for v in (op.m, op.k, op.n))
             first_of = None if op.accumulate is not None else tuple(self.slots[c] for c in op.first_of)
         immediate = op.properties.get("immediate")

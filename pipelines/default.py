@@ -87,6 +87,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     ),
     (Phase.PRECISION, "check-fp16-range"),
     (Phase.PRECISION, "force-fp16"),
+    (Phase.LAID_OUT, "cut-epilogues{soc=$soc}"),
     (Phase.LAID_OUT, "propagate-layout{soc=$soc}"),
     (Phase.LAID_OUT, "eliminate-transdata{soc=$soc}"),
     (Phase.LAID_OUT, "verify-layout{soc=$soc}"),

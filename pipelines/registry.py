@@ -62,6 +62,7 @@ PASSES: dict[str, str] = {
     "mark-precision": "graph_engine.transforms.mark_precision:MarkPrecision",
     "check-fp16-range": "graph_engine.transforms.check_fp16_range:CheckFp16Range",
     "force-fp16": "graph_engine.transforms.force_fp16:ForceFp16",
+    "cut-epilogues": "graph_engine.transforms.cut_epilogues:CutEpilogues",
     "propagate-layout": "graph_engine.transforms.propagate_layout:PropagateLayout",
     "eliminate-transdata": "graph_engine.transforms.eliminate_transdata:EliminateTransdata",
     "verify-layout": "graph_engine.transforms.verify_layout:VerifyLayout",

@@ -1,4 +1,4 @@
-"""The Cube engine: matrix multiply-accumulate on fractals.
+"""The Cube engine: matrix multiply-accumulate on fractals, and FixPipe, by which results leave where a chip has it.
 
 Cost: fixed cycles + ceil(m/16) * ceil(n/16) * ceil(k/k0) tile cycles (source: vendor API appendix for dav-2201;
 assumed_from dav-2201 on other families).
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, UnitAttr, i64
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, MemRefType, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
 from xdsl.parser import Parser
@@ -18,20 +18,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, i64_attr
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import shape_of
+from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
 from graph_engine.target_ascend.isa.model import Opcode, Pipe, Space
 
 
-@irdl_op_definition
-class MmadOp(InstructionOp):
-    """L0C (n1, m1, 16, 16) = or += L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0), fp32 accumulation, K ascending.
+class Multiplication(InstructionOp):
+    """Base: L0C (n1, m1, 16, 16) = or += L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0), fp32 accumulation, K ascending.
 
     Overwrites the accumulator where all counters of `first_of` are 0 (always, if there are none) and adds to it
     elsewhere; with `accumulate` it always adds. `m`, `k`, `n` are the elements that matter.
     """
-
-    name = "ascend.cube.mmad"
-    OPCODE: ClassVar[Opcode] = Opcode.MMAD
 
     sources = var_operand_def(MemRefType)
     dst = operand_def(MemRefType)
@@ -44,8 +40,7 @@ class MmadOp(InstructionOp):
 
     def __init__(
         self,
-        a: SSAValue,
-        b: SSAValue,
+        sources: Sequence[SSAValue],
         c: SSAValue,
         mkn: Sequence[int],
         *,
@@ -53,7 +48,7 @@ class MmadOp(InstructionOp):
         accumulate: bool = False,
     ):
         super(InstructionOp, self).__init__(
-            operands=[[a, b], c, list(first_of)],
+            operands=[list(sources), c, list(first_of)],
             properties={key: i64_attr(v) for key, v in zip("mkn", mkn, strict=True)}
             | ({"accumulate": UnitAttr()} if accumulate else {}),
         )
@@ -67,7 +62,7 @@ class MmadOp(InstructionOp):
         return not self.first_of and self.accumulate is None
 
     def verify_operands(self) -> None:
-        self.in_spaces([Space.L0A, Space.L0B], Space.L0C)
+        self.in_spaces([Space.L0A, Space.L0B, Space.BT][: len(self.sources)], Space.L0C)
         if self.accumulate is not None and self.first_of:
             raise VerifyException(f"{self.name}: accumulate and first_of exclude each other")
         a, b, c = shape_of(self.sources[0]), shape_of(self.sources[1]), shape_of(self.dst)
@@ -92,7 +87,7 @@ class MmadOp(InstructionOp):
         self.print_types(printer)
 
     @classmethod
-    def parse(cls, parser: Parser) -> MmadOp:
+    def parse(cls, parser: Parser) -> Multiplication:
         head = cls.parse_head(parser)
         accumulate = parser.parse_optional_keyword("accumulate") is not None
         first_of: list[SSAValue] = []
@@ -111,8 +106,62 @@ class MmadOp(InstructionOp):
         parser.parse_comma_separated_list(parser.Delimiter.BRACES, entry)
         if len(mkn) != 3:
             parser.raise_error("expected m, k, n")
-        (a, b), c = cls.parse_types(parser, head)
-        return cls(a, b, c, mkn, first_of=first_of, accumulate=accumulate)
+        sources, c = cls.parse_types(parser, head)
+        return cls(sources, c, mkn, first_of=first_of, accumulate=accumulate)
 
 
-CUBE_OPS: list[type[Operation]] = [MmadOp]
+@irdl_op_definition
+class MmadOp(Multiplication):
+    """Matrix multiply-accumulate: `ascend.cube.mmad %a, %b to %c {m = .., k = .., n = ..}`."""
+
+    name = "ascend.cube.mmad"
+    OPCODE: ClassVar[Opcode] = Opcode.MMAD
+
+
+@irdl_op_definition
+class MmadBiasOp(Multiplication):
+    """The same with a bias: an accumulator that is overwritten starts with the rows (n1, 16) of BT."""
+
+    name = "ascend.cube.mmad_bias"
+    OPCODE: ClassVar[Opcode] = Opcode.MMAD_BIAS
+
+    def verify_operands(self) -> None:
+        super().verify_operands()
+        bias = self.sources[2]
+        if shape_of(bias) != (shape_of(self.dst)[0], 16) or dtype_of(bias.type) is not dtype_of(self.dst.type):
+            raise VerifyException(f"{self.name}: needs a bias (n1, 16) of the accumulator's element type")
+
+
+@irdl_op_definition
+class FixpipeOp(InstructionOp):
+    """dst = L0C src, maximum with 0 if `relu`, times the immediate, converted: `ascend.cube.fixpipe relu %a to %b imm 1.0`."""
+
+    name = "ascend.cube.fixpipe"
+    OPCODE: ClassVar[Opcode] = Opcode.FIXPIPE
+    immediate = prop_def(FloatAttr[Float32Type])
+    relu = opt_prop_def(UnitAttr)
+
+    @property
+    def pipe(self) -> Pipe:
+        return Pipe.FIX
+
+    def verify_operands(self) -> None:
+        self.same_shapes()
+        if space_of(self.sources[0]) is not Space.L0C or space_of(self.dst) not in (Space.GM, Space.L1, Space.UB):
+            raise VerifyException(f"{self.name}: moves from l0c to gm, l1 or ub")
+
+    def print(self, printer: Printer) -> None:
+        if self.relu is not None:
+            printer.print_string(" relu")
+        super().print(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> InstructionOp:
+        relu = parser.parse_optional_keyword("relu")
+        op = super().parse(parser)
+        if relu and isinstance(op, FixpipeOp):
+            op.relu = UnitAttr()
+        return op
+
+
+CUBE_OPS: list[type[Operation]] = [MmadOp, MmadBiasOp, FixpipeOp]

@@ -42,7 +42,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
 from graph_engine.dialects.operator_class import Operator
-from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.isa.model import CoreKind, DType, Space
 
 
 class SpaceAttr(ParametrizedAttribute):
@@ -159,6 +159,11 @@ def dtype_of(ty: Attribute) -> DType:
         raise VerifyException(f"element type {ty.element_type} is unknown to the instruction set") from None
 
 
+CORE = "core"
+"""Attribute of a kernel for a chip whose Cube and Vector have cores of their own."""
+_CORES = {CoreKind.CUBE_CORE: "cube", CoreKind.VECTOR_CORE: "vector"}
+
+
 @irdl_op_definition
 class KernelOp(Operator):
     """A kernel: global-memory arguments, `block_dim` blocks, a body of `ascend.blocks`.
@@ -200,6 +205,8 @@ class KernelOp(Operator):
             if space_of(arg) is not Space.GM:
                 raise VerifyException("ascend.kernel: arguments live in gm")
         self._verify_slots()
+        if CORE in self.attributes and self.core is CoreKind.AI_CORE:
+            raise VerifyException(f"ascend.kernel: {CORE} must be {' or '.join(_CORES.values())}")
         covered = 0
         for op in block.ops:
             if not isinstance(op, BlocksOp):
@@ -211,6 +218,17 @@ class KernelOp(Operator):
             raise VerifyException(
                 f"ascend.kernel: blocks 0..{covered} covered, block_dim is {self.block_dim.value.data}"
             )
+
+    @property
+    def core(self) -> CoreKind:
+        """The kind of core that the kernel is for."""
+        name = self.attributes.get(CORE)
+        return next((kind for kind, text in _CORES.items() if name == StringAttr(text)), CoreKind.AI_CORE)
+
+    def set_core(self, kind: CoreKind) -> None:
+        """Says what core the kernel is for; nothing where one core has everything."""
+        if kind in _CORES:
+            self.attributes[CORE] = StringAttr(_CORES[kind])
 
     def _verify_slots(self) -> None:
         slots: dict[str, AllocOp] = {}

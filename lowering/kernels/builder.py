@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend import vec
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.cube import MmadOp
+from graph_engine.dialects.ascend.cube import FixpipeOp, MmadBiasOp, MmadOp
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import (
     SPACE_ATTRS,
@@ -230,10 +230,29 @@ class KernelBuilder:
         """Img2col; `geometry` in the order of `LOAD3D_STATIC`."""
         self._block.add_op(Load3dOp(src, dst, geometry, Expr.of(m), Expr.of(k), padding))
 
-    def mmad(self, c: SSAValue, a: SSAValue, b: SSAValue, mkn: Sequence[int], first_of: Sequence[Expr] | None) -> None:
-        """Matrix multiply-accumulate; overwrites where all counters of `first_of` are 0, None accumulates."""
+    def mmad(
+        self,
+        c: SSAValue,
+        a: SSAValue,
+        b: SSAValue,
+        mkn: Sequence[int],
+        first_of: Sequence[Expr] | None,
+        bias: Buf | None = None,
+    ) -> None:
+        """Matrix multiply-accumulate; overwrites where all counters of `first_of` are 0, None accumulates. What is
+        overwritten starts with `bias`, rows of BT."""
         counters = [counter for expr in first_of or () for counter in expr.counters]
-        self._block.add_op(MmadOp(a, b, c, mkn, first_of=counters, accumulate=first_of is None))
+        if bias is not None and first_of is not None:
+            self._block.add_op(MmadBiasOp([a, b, self.view(bias)], c, mkn, first_of=counters))
+            return
+        self._block.add_op(MmadOp([a, b], c, mkn, first_of=counters, accumulate=first_of is None))
+
+    def fixpipe(self, dst: SSAValue, src: SSAValue, *, relu: bool = False) -> None:
+        """What leaves L0C through FixPipe: converted, with ReLU if asked."""
+        op = FixpipeOp([src], dst, immediate=1.0)
+        if relu:
+            op.relu = UnitAttr()
+        self._block.add_op(op)
 
     def compare(self, predicate: str, dst: SSAValue, a: SSAValue, b: SSAValue) -> None:
         """dst (i1) = a predicate b."""

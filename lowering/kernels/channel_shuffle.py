@@ -38,9 +38,9 @@ def build_channel_shuffle(name: str, shape: ShuffleShape, soc: Soc) -> KernelOp:
     """The kernel; its arguments are x and y, fp16. Raises NoKernel where 16 pixels of all channels do not fit."""
     tensors = [Arg("x", shape.stored, DType.F16, "r"), Arg("y", shape.stored, DType.F16, "w")]
     tile = _tile(shape, soc)
-    kb = KernelBuilder(name, tensors, block_dim([shape.pixels], soc.cores.aic, [LANES]))
+    kb = KernelBuilder(name, tensors, block_dim([shape.pixels], soc.vector_cores, [LANES]))
     batch, blocks = shape.stored[:2]
-    for share in deal([shape.pixels], soc.cores.aic, [LANES]):
+    for share in deal([shape.pixels], soc.vector_cores, [LANES]):
         with kb.blocks(share.lo, share.hi) as blk:
             start = blk * share.steps[0] if share.hi - share.lo > 1 else Expr(share.lo * share.steps[0])
             with kb.loop(batch, "n") as n:

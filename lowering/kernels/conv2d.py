@@ -22,6 +22,7 @@ from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import ConvTiling, choose_conv_tiling
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
+from graph_engine.lowering.kernels.fixpipe import leaving
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
@@ -204,6 +205,7 @@ def _core_groups(shares: Sequence[list[Run]]) -> list[tuple[int, int, int, int]]
 
 def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc) -> KernelOp:
     """The kernel; its arguments are x, w, [bias], the epilogue's inputs, y. Raises `NoKernel` if no tile fits."""
+    epilogue = leaving(epilogue, shape.bias, soc)
     tiling = choose_conv_tiling(shape, epilogue, soc)
     x = Arg("x", (shape.batch, shape.groups * shape.c1, shape.h, shape.w, shape.c0), shape.dtype, "r")
     w = Arg("w", (shape.groups, shape.k1, shape.n1, 16, shape.c0), shape.weights, "r")
@@ -291,6 +293,8 @@ class _ConvWriter:
         c0, fractal = shape.c0, shape.fractal
         total = band.size[0] * band.size[1]
         geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
+        starts = self.epilogue if isinstance(self.epilogue, Epilogue) else None
+        bias = starts.bias_table(kb, vectors, n_at, nt) if starts else None
         for m_at, m in kb.tiles(total, tiling.mt * 16, "m"):
             mt = -(-m // 16)
             l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), shape.sums)
@@ -302,7 +306,7 @@ class _ConvWriter:
                 row = weights.shape[1] * fractal
                 kb.load2d(kb.view(l0b), kb.view(weights, k_at * row + w_at, l0b.shape, (row, fractal, c0, 1)))
                 step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
-                kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None)
+                kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None, bias)
                 first = False
             tile = EpilogueTile(l0c, mt, m, y_at + m_at * c0, shape.ho * shape.wo * 16, n_at)
             self.epilogue.emit(kb, tile, nt, tiling.nc, vectors)

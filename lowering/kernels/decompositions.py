@@ -14,13 +14,14 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
 
-from graph_engine.dialects.ascend.cube import MmadOp
+from graph_engine.dialects.ascend.cube import Multiplication
+from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import KernelOp, dtype_of, shape_of, space_of
 from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.target_ascend.isa.model import SPECS, DType, Space
+from graph_engine.target_ascend.isa.model import SPECS, CoreKind, DType, Pipe, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
 Sequence_: TypeAlias = Callable[["_Writer", SSAValue, Sequence[SSAValue], float], None]
@@ -44,15 +45,27 @@ def build_complete(build: Callable[[str, Soc], KernelOp], name: str, soc: Soc) -
         smaller = replace(soc, buffers=soc.buffers | {"ub": int(room * share)}) if share < 1 else soc
         kernel = build(name, smaller)
         if not complete(kernel, soc) or _ub_bytes(kernel) <= room:
+            kernel.set_core(core_of(kernel, soc))
             return kernel
     raise NoKernel(f"sequences for instructions that {soc.name} lacks do not fit the unified buffer")
+
+
+def core_of(kernel: KernelOp, soc: Soc) -> CoreKind:
+    """The kind of core that has all pipes of the kernel. Raises NoKernel where a split chip has none."""
+    if not soc.has("split"):
+        return CoreKind.AI_CORE
+    pipes = {op.pipe for op in kernel.walk() if isinstance(op, InstructionOp)}
+    on_cube, on_vector = pipes & {Pipe.M, Pipe.MTE1, Pipe.FIX}, pipes & {Pipe.V, Pipe.MTE3}
+    if on_cube and on_vector:
+        raise NoKernel(f"no core of {soc.name} has both Cube and Vector")
+    return CoreKind.CUBE_CORE if on_cube else CoreKind.VECTOR_CORE
 
 
 def complete(kernel: KernelOp, soc: Soc) -> bool:
     """Replaces what the chip lacks; whether there was any. Raises NoKernel, naming the instruction, where nothing does it."""
     changed = False
     for op in list(kernel.walk()):
-        if isinstance(op, MmadOp):
+        if isinstance(op, Multiplication):
             left, right, into = (dtype_of(v.type).mlir for v in (*op.sources[:2], op.dst))
             if not soc.supports_mmad(left, right, into):
                 raise NoKernel(f"{soc.name} does not multiply {left} x {right} -> {into}")
@@ -89,8 +102,11 @@ def needed(op: VectorOp) -> tuple[str, str]:
 
 def _exists(op: VectorOp, soc: Soc) -> bool:
     mnemonic, element = needed(op)
-    from_accumulator = any(space_of(source) is Space.L0C for source in op.sources)
-    return soc.supports(mnemonic, element) or (from_accumulator and mnemonic == "copy")
+    if any(space_of(source) is Space.L0C for source in op.sources):
+        if "l0c->ub" not in soc.paths or soc.path("l0c", "ub").pipe != op.pipe.name:
+            raise NoKernel(f"on {soc.name} the Vector does not read L0C")
+        return mnemonic == "copy" or soc.supports(mnemonic, element)
+    return soc.supports(mnemonic, element)
 
 
 class _Writer:

@@ -66,10 +66,22 @@ class Epilogue:
         """About the Vector's cycles for one 16 x 16 block: four repeats of fp32 for every step and its kind."""
         return 4.0 * (5 + 2 * len(self.steps))
 
+    def sides(self, kb: KernelBuilder) -> list[Buf]:
+        """The arguments of the side operands, which stand in front of the result."""
+        return kb.args[len(kb.args) - 1 - len(self.inputs) : -1]
+
+    def leave(self, kb: KernelBuilder, dst: SSAValue, accumulator: SSAValue) -> None:
+        """The way from L0C to UB, converted."""
+        kb.vec("conv", dst, accumulator)
+
+    def bias_table(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Buf | None:
+        """What accumulators of the channel blocks n_at..n_at+nt start with, in BT; None where they start with 0."""
+        return None
+
     def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[Buf]:
         """Bias, scalars and channel operands of the channel blocks channel..channel+n into UB, once a core."""
         loaded: list[Buf] = []
-        sides = kb.args[3 if bias is not None else 2 : -1]
+        sides = self.sides(kb)
         rows = [("bias", "channel", bias)] if bias is not None else []
         rows += [(f"side{i}", s.kind, b) for i, (s, b) in enumerate(zip(self.inputs, sides, strict=True))]
         for slot, kind, source in rows:
@@ -86,7 +98,7 @@ class Epilogue:
     def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
         """The epilogue of one accumulator tile of `nt` channel blocks, `nc` at a time."""
         has_bias = len(vectors) > sum(side.kind != "tile" for side in self.inputs)
-        sides = kb.args[3 if has_bias else 2 : -1]
+        sides = self.sides(kb)
         rows = tile.mt * 16
         for c_at, c in kb.tiles(nt, nc, "c"):
             shape = (c, rows, 16)
@@ -103,7 +115,7 @@ class Epilogue:
             free: dict[DType, list[SSAValue]] = {}
             if has_bias or self.acc_dtype is DType.F32:
                 acc = kb.view(kb.alloc("acc_ub", Space.UB, shape, DType.F32))
-                kb.vec("conv", acc, l0c)
+                self.leave(kb, acc, l0c)
                 if has_bias:
                     kb.vec("add", acc, acc, channel_row(queue.pop(0)))
                 value = Value(acc, DType.F32, reusable=True)
@@ -122,7 +134,7 @@ class Epilogue:
                     if self.acc_dtype is self.out_dtype
                     else kb.view(kb.alloc("narrow_ub", Space.UB, shape, self.acc_dtype))
                 )
-                kb.vec("conv", narrow, l0c)
+                self.leave(kb, narrow, l0c)
                 value = Value(narrow, self.acc_dtype, reusable=True)
             inputs = [value]
             for i, (side, source) in enumerate(zip(self.inputs, sides, strict=True)):

@@ -101,7 +101,7 @@ _Body = Callable[["_Writer", Expr, int, Expr, int], None]
 def _build(name: str, shape: GatherShape, soc: Soc, body: _Body) -> KernelOp:
     """Deals the batch or the rows to the cores, whichever gives the smaller largest share, in whole blocks of memory."""
     count = shape.batch * shape.rows * shape.row * shape.dtype.bytes
-    cores = min(soc.cores.aic, max(cores_for(count, soc), shape.rows if shape.row > 1 else 1))
+    cores = min(soc.vector_cores, max(cores_for(count, soc), shape.rows if shape.row > 1 else 1))
     row_bytes = shape.row * shape.dtype.bytes
     by_batch = CoreSplit.of(shape.batch, BLOCK // gcd(BLOCK, shape.rows * row_bytes), cores)
     by_rows = CoreSplit.of(shape.rows, BLOCK // gcd(BLOCK, row_bytes), cores)

@@ -20,6 +20,7 @@ from graph_engine.dialects.ascend.memory import KernelOp, row_major
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import FRACTAL, CubeTile, cube_tile
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
+from graph_engine.lowering.kernels.fixpipe import leaving
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
@@ -117,6 +118,8 @@ def choose_matmul_tiling(shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> Ma
 
 def build_matmul(name: str, shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> KernelOp:
     """The kernel; its arguments are left, right, [bias], the epilogue's inputs, result."""
+    epilogue = leaving(epilogue, shape.bias, soc)
+    assert isinstance(epilogue, Epilogue)
     tiling = choose_matmul_tiling(shape, epilogue, soc)
     left, right = shape.left, shape.right
     a = Arg("a", (left.matrices(shape.batch), *left.stored(shape.m1, shape.k1), 16, 16), DType.F16, "r")
@@ -177,6 +180,7 @@ class _Writer:
         plane = linear * (shape.n1 * shape.m1 * FRACTAL_ELEMENTS)
         for m_at, mt in kb.tiles(rows[1], tile.mt, "m"):
             for n_at, nt in kb.tiles(columns[1], tile.nt, "n"):
+                bias = self.epilogue.bias_table(kb, vectors, n_at, nt)
                 l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
                 first_chunk = True
                 for c_at, kc in kb.tiles(shape.k1, self.tiling.kc, "kc"):
@@ -189,7 +193,7 @@ class _Writer:
                         l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, 16), DType.F16)
                         shape.right.to_l0(kb, l0b, b, k_at, k_first=True)
                         first_of = [c_at, k_at] if first_tile else None
-                        kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, kt * 16, nt * 16), first_of)
+                        kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, kt * 16, nt * 16), first_of, bias)
                         first_tile = False
                     first_chunk = False
                 y_at = plane + columns[0] * (shape.m1 * FRACTAL_ELEMENTS) + (m_at + rows[0]) * FRACTAL_ELEMENTS

@@ -77,13 +77,13 @@ def build_movement(name: str, movement: Movement, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the sources, then the result. Raises NoKernel where a tile does not fit."""
     args = [Arg(f"x{i}", shape, dtype, "r") for i, (shape, dtype) in enumerate(movement.sources)]
     kinds = len({_kind(part, movement) for part in movement.parts})
-    plans = [_plan(part, movement, soc.buffers["ub"] // kinds, soc.cores.aic) for part in movement.parts]
+    plans = [_plan(part, movement, soc.buffers["ub"] // kinds, soc.vector_cores) for part in movement.parts]
     extents = [plan.dims[plan.dealt].write for plan in plans]
     granules = [plan.granule for plan in plans]
     kb = KernelBuilder(
-        name, [*args, Arg("y", movement.shape, movement.dtype, "w")], block_dim(extents, soc.cores.aic, granules)
+        name, [*args, Arg("y", movement.shape, movement.dtype, "w")], block_dim(extents, soc.vector_cores, granules)
     )
-    for share in deal(extents, soc.cores.aic, granules):
+    for share in deal(extents, soc.vector_cores, granules):
         with kb.blocks(share.lo, share.hi) as blk:
             for plan, size, step in zip(plans, share.sizes, share.steps, strict=True):
                 if size:

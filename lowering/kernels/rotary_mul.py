@@ -50,7 +50,7 @@ def build_rotary_mul(name: str, shape: RotaryShape, soc: Soc) -> KernelOp:
     counts = {"x": shape.matrices, "cos": 1, "sin": 1, "y": shape.matrices}
     args = [Arg(n, (count, *matrix), shape.dtype, "w" if n == "y" else "r") for n, count in counts.items()]
     # Either matrices or rows are dealt to the cores, whichever leaves the busiest one less.
-    cores, granule = soc.cores.aic, min(16, shape.rows)
+    cores, granule = soc.vector_cores, min(16, shape.rows)
     by_matrix, by_rows = CoreSplit.of(shape.matrices, 1, cores), CoreSplit.of(shape.rows, granule, cores)
     matrices_first = by_matrix.step * shape.rows <= by_rows.step * shape.matrices
     split = by_matrix if matrices_first else by_rows

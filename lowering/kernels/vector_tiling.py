@@ -65,7 +65,7 @@ def even_tile(extent: int, tile: int, unit: int = 1) -> int:
 def cores_for(count: int, soc: Soc) -> int:
     """Cores for a result of `count` bytes: a share takes at least as long to move as to reach device memory."""
     path = soc.path("gm", "ub")
-    return max(1, min(soc.cores.aic, count // max(1, path.latency_cycles * path.bytes_per_cycle)))
+    return max(1, min(soc.vector_cores, count // max(1, path.latency_cycles * path.bytes_per_cycle)))
 
 
 def worthwhile_tile(extent: int, bytes_each: int, soc: Soc) -> int:

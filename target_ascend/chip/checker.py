@@ -350,7 +350,9 @@ class Checker:
         """Writes the result's validity and reports where it falls short of what is declared."""
         access, (memory, offset) = accesses[0], places[0]
         plane = self._plane(memory)
-        adds = instr.opcode is Opcode.MMAD and (instr.first_of is None or any(counters[s] for s in instr.first_of))
+        adds = SPECS[instr.opcode].group == "cube" and (
+            instr.first_of is None or any(counters[s] for s in instr.first_of)
+        )
         result = rule(counters, masks[1:], masks[0] if adds else None)
         if access.space is not Space.GM:
             where = access.footprint.granules(offset)
@@ -389,7 +391,7 @@ def _describe(site: Site, index: int) -> _Access:
     operand = site.instr.operands[index]
     buffer = site.buffers[operand.buffer]
     on_chip = buffer.space is not Space.GM
-    accumulates = site.instr.opcode is Opcode.MMAD and site.instr.first_of != ()
+    accumulates = SPECS[site.instr.opcode].group == "cube" and site.instr.first_of != ()
     writes = index == 0 and SPECS[site.instr.opcode].writes
     return _Access(
         operand,

@@ -13,7 +13,18 @@ from functools import lru_cache
 from math import prod
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Buffer, Instr, Kernel, Opcode, Operand, Pipe, Space
+from graph_engine.target_ascend.isa.model import (
+    MOVE_PIPES,
+    SPECS,
+    Buffer,
+    CoreKind,
+    Instr,
+    Kernel,
+    Opcode,
+    Operand,
+    Pipe,
+    Space,
+)
 from graph_engine.target_ascend.soc.soc import Soc
 
 BLOCK_BYTES = 32
@@ -28,6 +39,10 @@ FORMULAS: dict[str, tuple[str, str]] = {
     "cube": (
         "cube.fixed_cycles + ceil(m / tile m) * ceil(n / tile n) * ceil(k / tile k)",
         "API appendix (formula), A2/A3 cost model (6 cycles)",
+    ),
+    "fixpipe": (
+        "latency + ceil(bytes written / rate) of l0c->gm, l0c->l1 or l0c->ub; whole 32-byte blocks",
+        "A2/A3 cost model; dav-2201 performance tests",
     ),
     "convert": (
         "fixed + slope * repeats; out of L0C: latency + ceil(bytes read / rate of l0c->ub)",
@@ -186,6 +201,9 @@ def instruction_cycles(soc: Soc, buffers: tuple[Buffer, ...], instr: Instr) -> i
         return soc.vector.barrier_cycles if on_vector else soc.sync.cycles
     if group == "img2col":
         return move_cycles(soc.load3d.latency_cycles, soc.load3d.bytes_per_cycle, payload_bytes(ops[0]))
+    if group == "fixpipe":
+        path = soc.path("l0c", buffers[ops[0].buffer].space.name.lower(), "l2")
+        return move_cycles(path.latency_cycles, path.bytes_per_cycle, moved_bytes(ops[0]))
     if group in ("move", "convert"):
         source, target = buffers[ops[1].buffer].space, buffers[ops[0].buffer].space
         if source == target == Space.UB:
@@ -247,6 +265,11 @@ def cycles_of(soc: Soc, us: float) -> int:
     return ceil_div(round(us * clock_hz(soc) / 1000), 1000)
 
 
+def cores_of(soc: Soc, kernel: Kernel) -> int:
+    """How many cores of the kernel's kind the chip has."""
+    return soc.vector_cores if kernel.core_kind is CoreKind.VECTOR_CORE else soc.cores.aic
+
+
 def task_overhead_cycles(soc: Soc) -> int:
     """What a launch pays around its compute: scheduler, hardware and software set-up, completion report."""
     return cycles_of(soc, soc.overheads.kernel_task_us)
@@ -254,6 +277,8 @@ def task_overhead_cycles(soc: Soc) -> int:
 
 def check_pipe(kernel: Kernel, instr: Instr) -> None:
     """Raises GraphEngineError where an instruction names another pipe than the one that moves such data."""
+    if instr.opcode is Opcode.FIXPIPE and instr.pipe is not Pipe.FIX:
+        raise GraphEngineError(f"kernel {kernel.name}: fixpipe runs on FIX, not on {instr.pipe.name}")
     if instr.opcode not in (Opcode.COPY, Opcode.LOAD2D, Opcode.LOAD3D):
         return
     ends = kernel.buffers[instr.operands[1].buffer].space, kernel.buffers[instr.operands[0].buffer].space

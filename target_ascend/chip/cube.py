@@ -152,7 +152,8 @@ def accumulator_window(site: Site, operand: Operand) -> Reader | None:
 
 def build_mmad(site: Site) -> Step:
     """L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0), over whole fractals."""
-    c, a, b = site.instr.operands
+    c, a, b, *table = site.instr.operands
+    bias = _bias_rows(site, table[0]) if table else None
     kinds = (a.dtype, b.dtype, c.dtype)
     integer = kinds in ((DType.I8, DType.I8, DType.I32), (DType.U8, DType.I8, DType.I32))
     if kinds != (DType.F16, DType.F16, DType.F32) and not integer:
@@ -173,7 +174,7 @@ def build_mmad(site: Site) -> Step:
     right = _operand_matrix(site, b)
     keep = site.instr.first_of
     if integer:
-        return _integer(site, left, right, keep)
+        return _integer(site, left, right, bias, keep)
     acquire = _acquire(site, c)
     dot, add = np.dot, np.add
     scratch = np.empty((m1 * 16, n1 * 16), np.float32)
@@ -185,6 +186,8 @@ def build_mmad(site: Site) -> Step:
         def mmad_lanes(counters: Counters) -> None:
             dot(left(counters), right(counters).T, out=scratch)
             if _overwrites(keep, counters):
+                if bias is not None:
+                    add(scratch, bias(counters), out=scratch)
                 np.copyto(out.target(counters), shown)
             else:
                 old = read_c(counters)
@@ -196,7 +199,10 @@ def build_mmad(site: Site) -> Step:
         x = left(counters)
         y = right(counters).T
         if keep is not None and not any([counters[slot] for slot in keep]):
-            dot(x, y, out=acquire(counters).array)
+            fresh = acquire(counters).array
+            dot(x, y, out=fresh)
+            if bias is not None:
+                add(fresh, bias(counters), out=fresh)
             return
         matrix = acquire.present(counters)
         if matrix is None:
@@ -207,6 +213,17 @@ def build_mmad(site: Site) -> Step:
         add(matrix.array, scratch, out=matrix.array)
 
     return mmad
+
+
+def _bias_rows(site: Site, operand: Operand) -> Reader:
+    """The rows (n1, 16) of BT as one row that is added to all of the matrix."""
+    c = site.instr.operands[0]
+    if site.buffers[operand.buffer].space is not Space.BT or operand.sizes != (c.sizes[0], 16):
+        raise site.fail(f"takes a bias of {operand.sizes} from {site.buffers[operand.buffer].space.name}")
+    if operand.dtype is not c.dtype:
+        raise site.fail(f"adds a bias of {operand.dtype.mlir} to {c.dtype.mlir}")
+    read = reader(site, operand)
+    return lambda counters: read(counters).reshape(1, -1)
 
 
 def _overwrites(first_of: tuple[int, ...] | None, counters: Counters) -> bool:
@@ -236,7 +253,7 @@ def _operand_matrix(site: Site, operand: Operand) -> Reader:
     return held
 
 
-def _integer(site: Site, left: Reader, right: Reader, first_of: tuple[int, ...] | None) -> Step:
+def _integer(site: Site, left: Reader, right: Reader, bias: Reader | None, first_of: tuple[int, ...] | None) -> Step:
     c = site.instr.operands[0]
     read, out = reader(site, c), writer(site, c)
     n1, m1 = c.sizes[:2]
@@ -246,6 +263,8 @@ def _integer(site: Site, left: Reader, right: Reader, first_of: tuple[int, ...] 
         total = np.zeros((m1 * 16, n1 * 16), np.int32)
         for k in range(0, x.shape[1], _EXACT_K):
             total += np.dot(x[:, k : k + _EXACT_K], y[:, k : k + _EXACT_K].T).astype(np.int32)
+        if bias is not None and _overwrites(first_of, counters):
+            total += bias(counters)
         result = total.reshape(m1, 16, n1, 16).transpose(2, 0, 1, 3)
         if not _overwrites(first_of, counters):
             result = result + read(counters)

@@ -16,6 +16,7 @@ import numpy as np
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.blas import single_blas_thread
 from graph_engine.target_ascend.chip.cube import build_mmad
+from graph_engine.target_ascend.chip.fixpipe import build_fixpipe
 from graph_engine.target_ascend.chip.memory import GlobalMemory, MatrixMemory, Memory
 from graph_engine.target_ascend.chip.moves import build_copy, build_dup, build_load2d, build_load3d, build_transpose
 from graph_engine.target_ascend.chip.operands import CUBE_SPACES, Core, Counters, Site, Step
@@ -28,6 +29,7 @@ from graph_engine.target_ascend.soc.soc import Soc
 _BUILDERS: dict[str, Callable[[Site], Step]] = {
     "img2col": build_load3d,
     "cube": build_mmad,
+    "fixpipe": build_fixpipe,
     "convert": build_convert,
     "fill": build_dup,
     "transpose": build_transpose,

@@ -256,13 +256,19 @@ class _Expander:
             argument=buffers[operand.buffer].address,
             write=write,
             path=gm_path(self.soc, buffers[source.buffer].space, buffers[target.buffer].space),
-            handled=max(moved_bytes(target), moved_bytes(source)),
+            handled=_handled(instr),
             payload=payload_bytes(operand),
             const=operand.offset.const * size + first,
             terms=tuple((slot, c * size) for slot, c in operand.offset.terms if 0 < slot < FIRST_REGISTER),
             indirect=operand.offset.indirect,
             runs=[(start - first, length) for start, length in runs],
         )
+
+
+def _handled(instr: Instr) -> int:
+    """Bytes that the engine of a move handles; of what leaves L0C those that are written."""
+    target, source = map(moved_bytes, instr.operands)
+    return target if instr.opcode is Opcode.FIXPIPE else max(target, source)
 
 
 def _outer(index: Affine, counters: list[int], depth: int) -> int:

@@ -21,6 +21,7 @@ from typing import TypeAlias
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.costs import (
+    cores_of,
     cycles_of,
     gm_cycles,
     microseconds,
@@ -101,7 +102,7 @@ class TimingEngine:
         if key not in self._flat:
             self._flat[key] = kernel, flatten_kernel(soc, kernel, blocks)
         trace = self._flat[key][1]
-        cores = min(blocks, soc.cores.aic)
+        cores = min(blocks, cores_of(soc, kernel))
         bases = [_address(location) for location in launch.args]
         block_cycles = [0] * blocks
         engines = [0] * len(Pipe)

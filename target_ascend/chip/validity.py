@@ -136,4 +136,6 @@ def _cube_rule(_counters: Counters, sources: list[Mask], old: Mask | None) -> Ma
     rows: Mask = np.logical_and.reduce(sources[0], axis=(1, 3))
     columns: Mask = np.logical_and.reduce(sources[1], axis=(0, 3))
     result = columns[:, None, None, :] & rows[None, :, :, None]
+    for bias in sources[2:]:  # (n1, 16)
+        result = result & bias[:, None, None, :]
     return result if old is None else result & old

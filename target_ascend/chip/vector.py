@@ -68,7 +68,7 @@ def scalar(site: Site, dtype: DType) -> Array:
     return np.dtype(dtype.numpy).type(value)
 
 
-def _rounding(site: Site, out: Writer, sizes: tuple[int, ...]) -> Callable[[Array, Counters], None]:
+def half_store(site: Site, out: Writer, sizes: tuple[int, ...]) -> Callable[[Array, Counters], None]:
     """Rounds an fp32 array to fp16 into the destination. The array shares no memory with the destination's plane."""
     core, saturate = site.core, site.core.saturate
     target, commit = out.target, out.commit
@@ -97,7 +97,7 @@ def _elementwise(
     target, commit = out.target, out.commit
     if half:
         values = site.core.scratch(0, sizes)
-        store = _rounding(site, out, sizes)
+        store = half_store(site, out, sizes)
         if len(sources) == 1:
             (read,) = sources
 
@@ -202,7 +202,7 @@ def build_reduce(site: Site) -> Step:
     sizes = dst.sizes
     out = writer(site, dst)
     if src.dtype is DType.F16 and opcode is Opcode.VCADD:
-        store = _rounding(site, out, sizes)
+        store = half_store(site, out, sizes)
 
         def sum_half(counters: Counters) -> None:
             store(ufunc.reduce(np.ascontiguousarray(read(counters)), axis=-1, keepdims=True), counters)
@@ -243,7 +243,7 @@ def build_convert(site: Site) -> Step:
     out = writer(site, dst, sizes, dst_strides, raw=same)
     target, commit = out.target, out.commit
     if dst.dtype is DType.F16 and not same:
-        store = _rounding(site, out, sizes)
+        store = half_store(site, out, sizes)
         if src.dtype is DType.F32:
             return lambda counters: store(read(counters), counters)
         values = site.core.scratch(0, sizes)
@@ -258,12 +258,12 @@ def build_convert(site: Site) -> Step:
         # The Cube's result leaves L0C: straight from the matrix, without unpacking it first.
         read, target = window, writer(site, dst, raw=True).target
     clash = may_clash(site, sizes, (dst_strides, src_strides))
-    limits = _limits(dst.dtype) if not same and dst.dtype in INTEGERS else None
+    limits = limits_of(dst.dtype) if not same and dst.dtype in INTEGERS else None
 
     def convert(counters: Counters) -> None:
         values = read(counters)
         if limits is not None:
-            values = _to_integer(values, limits, rounding)
+            values = to_integer(values, limits, rounding)
         if clash:
             values = values.copy()
         np.copyto(target(counters), values, casting="unsafe")
@@ -273,12 +273,12 @@ def build_convert(site: Site) -> Step:
     return convert
 
 
-def _limits(dtype: DType) -> tuple[int, int]:
+def limits_of(dtype: DType) -> tuple[int, int]:
     info = np.iinfo(dtype.numpy)
     return int(info.min), int(info.max)
 
 
-def _to_integer(values: Array, limits: tuple[int, int], rounding: Any) -> Array:
+def to_integer(values: Array, limits: tuple[int, int], rounding: Any) -> Array:
     """Rounded and held inside `limits`, in a type that the destination's cast keeps."""
     low, high = limits
     if values.dtype.kind != "f":

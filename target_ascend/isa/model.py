@@ -201,6 +201,9 @@ class Opcode(IntEnum):
     LOAD_SCALAR = 0x13
     # cube
     MMAD = 0x20
+    MMAD_BIAS = 0x21
+    # the way out of L0C
+    FIXPIPE = 0x80
     # vector: conversion and movement
     VCONV = 0x30
     VDUP = 0x31
@@ -248,7 +251,7 @@ class Instr:
 
     `operands`: destination first, then sources. `params`: integers in the order of `SPECS[opcode].params`,
     each affine in the counters. `immediate`: the float of scalar vector operations, the padding of LOAD3D.
-    `first_of` (MMAD): slots whose counters must all be 0 for the accumulator to be overwritten instead of
+    `first_of` (cube): slots whose counters must all be 0 for the accumulator to be overwritten instead of
     added to; an empty tuple overwrites always, None accumulates always.
     `event_rotate` (flags): rotates the event id from the base in `params`.
     """
@@ -338,6 +341,15 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         "mmad", "cube", 3, ("m", "k", "n"),
         doc="L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0); fp16 in, fp32 accumulate, K ascending; or 8-bit integers in, i32 accumulate",
     ),
+    Opcode.MMAD_BIAS: OpcodeSpec(
+        "mmad_bias", "cube", 4, ("m", "k", "n"),
+        doc="mmad whose accumulator, where it is overwritten, starts with the rows (n1, 16) of BT, of its element type",
+    ),
+    Opcode.FIXPIPE: OpcodeSpec(
+        "fixpipe", "fixpipe", 2, ("relu",), immediate=True,
+        doc="dst = L0C src, maximum with 0 if relu = 1, times the immediate, converted: to nearest even, integers "
+        "saturating. dst in GM, L1 or UB, any strides: NZ to ND is a dst whose 16 columns lie in a row",
+    ),
     Opcode.VCONV: OpcodeSpec("conv", "convert", 2, doc="dst = src converted, to nearest even; equal dtypes copy. src may be L0C"),
     Opcode.VDUP: OpcodeSpec("dup", "fill", 1, immediate=True, doc="dst = immediate"),
     Opcode.VTRANS: OpcodeSpec(
@@ -390,12 +402,13 @@ MOVE_PIPES: dict[tuple[Space, Space], Pipe] = {
     (Space.L1, Space.L0A): Pipe.MTE1,
     (Space.L1, Space.L0B): Pipe.MTE1,
     (Space.L1, Space.UB): Pipe.MTE1,
+    (Space.L1, Space.BT): Pipe.MTE1,
     (Space.UB, Space.GM): Pipe.MTE3,
     (Space.UB, Space.L1): Pipe.MTE3,
     (Space.UB, Space.UB): Pipe.V,
     (Space.L0C, Space.UB): Pipe.V,
 }
-"""Which pipe moves data from one space to another on the coupled families (source: socs.yaml, families)."""
+"""Which pipe moves data from one space to another; what leaves L0C by `fixpipe` does so on FIX."""
 
 
 @dataclass(slots=True)

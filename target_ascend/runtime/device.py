@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.isa.model import CoreKind
 from graph_engine.target_ascend.om.program import (
     AicpuCall,
     Copy,
@@ -181,7 +182,15 @@ def _run_timing(program: Program, point: EntryPoint, soc: Soc, timeline: bool) -
         return Cost(microseconds(soc, engine.copy_cycles(task)))
 
     overheads = soc.overheads
-    placed = place_tasks(point, cost, cores=soc.cores.aic, aicpus=soc.cores.aicpu, event_us=overheads.event_us)
+    placed = place_tasks(
+        point,
+        cost,
+        cores=soc.cores.aic,
+        aicpus=soc.cores.aicpu,
+        event_us=overheads.event_us,
+        vector_cores=soc.cores.aiv if soc.has("split") else 0,
+        on_vector=lambda task: program.kernels[task.kernel].core_kind is CoreKind.VECTOR_CORE,
+    )
     records: list[TaskProfile] = []
     for item in placed:
         task, number, start = item.step.task, item.step.stream, item.start_us

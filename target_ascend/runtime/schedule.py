@@ -76,13 +76,15 @@ def execution_order(entry: EntryPoint) -> list[Step]:
 class _Units:
     """When each AI Core and AI CPU of one device is free, in ascending order."""
 
-    def __init__(self, cores: int, aicpus: int) -> None:
-        self.cores, self.aicpus = [0.0] * cores, [0.0] * aicpus
+    def __init__(self, cores: int, aicpus: int, vector_cores: int, on_vector: Callable[[Launch], bool]) -> None:
+        self.cores, self.aicpus, self.vector = [0.0] * cores, [0.0] * aicpus, [0.0] * vector_cores
+        self.on_vector = on_vector
 
     def needed(self, task: Task) -> tuple[list[float], int]:
         """The units of the task's kind and how many of them it holds (copies and events hold none)."""
         if isinstance(task, Launch):
-            return self.cores, max(1, min(task.block_dim, len(self.cores)))
+            units = self.vector if self.vector and self.on_vector(task) else self.cores
+            return units, max(1, min(task.block_dim, len(units)))
         return self.aicpus, int(isinstance(task, AicpuCall))
 
     def free_at(self, task: Task) -> float:
@@ -96,18 +98,25 @@ class _Units:
 
 
 def place_tasks(
-    entry: EntryPoint, cost: Callable[[Task], Cost[T]], *, cores: int, aicpus: int = 1, event_us: float = 0.0
+    entry: EntryPoint,
+    cost: Callable[[Task], Cost[T]],
+    *,
+    cores: int,
+    aicpus: int = 1,
+    event_us: float = 0.0,
+    vector_cores: int = 0,
+    on_vector: Callable[[Launch], bool] = lambda _: False,
 ) -> list[Placed[T]]:
     """Simulates the devices: of all tasks that could start, the one that can start first does, on the cores it needs.
 
     `cost` is called once for each launch, copy and AICPU call, in order of start. A launch holds min(block_dim,
-    `cores`) AI Cores of its stream's device, an AICPU call one of `aicpus`. A record or wait takes `event_us`.
+    `cores`) AI Cores of its stream's device, or of `vector_cores` where it is `on_vector`; an AICPU call one of `aicpus`. A record or wait takes `event_us`.
     Of tasks that can start at the same time, that of the first stream does.
     """
     _check_events(entry)
     heads, clocks = [0] * len(entry.streams), [0.0] * len(entry.streams)
     recorded: dict[int, float] = {}
-    devices = {stream.device: _Units(cores, aicpus) for stream in entry.streams}
+    devices = {stream.device: _Units(cores, aicpus, vector_cores, on_vector) for stream in entry.streams}
     placed: list[Placed[T]] = []
     while True:
         ready: list[tuple[float, int]] = []

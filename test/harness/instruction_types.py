@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graph_engine.target_ascend.isa.model import SPECS, DType, Instr, Kernel, Loop, Node, Space
+from graph_engine.target_ascend.isa.model import SPECS, CoreKind, DType, Instr, Kernel, Loop, Node, Pipe, Space
 from graph_engine.target_ascend.om.program import Program
 from graph_engine.target_ascend.soc.soc import Soc
 
 SYNCHRONISATION = ("sync", "scalar_load")
+WITHOUT = {
+    CoreKind.AI_CORE: set(Pipe),
+    CoreKind.CUBE_CORE: {Pipe.V, Pipe.MTE3},
+    CoreKind.VECTOR_CORE: {Pipe.M, Pipe.MTE1, Pipe.FIX},
+}
+"""Pipes that a kind of core of a split chip does not have; there is none that has all."""
 
 
 def lacking(program: Program, soc: Soc) -> list[str]:
@@ -41,6 +47,8 @@ def _lacking(kernel: Kernel, instr: Instr, soc: Soc) -> Iterator[str]:
     types = [operand.dtype for operand in instr.operands]
     if spec.group in SYNCHRONISATION:
         return
+    if soc.has("split") and instr.pipe in WITHOUT[kernel.core_kind]:
+        yield f"no pipe {instr.pipe.name} on a {kernel.core_kind.name}"
     if instr.pipe.name not in soc.pipes:
         yield f"no pipe {instr.pipe.name}"
     for space in spaces:
@@ -51,8 +59,10 @@ def _lacking(kernel: Kernel, instr: Instr, soc: Soc) -> Iterator[str]:
             yield " x ".join(dtype.mlir for dtype in types)
     elif spec.group in ("move", "img2col", "fixpipe") or Space.L0C in spaces[1:]:
         ends = f"{spaces[1].name}->{spaces[0].name}".lower()
-        if not any(path.partition("@")[0] == ends for path in soc.paths):
-            yield f"no way {ends}"
+        if not any(p.partition("@")[0] == ends and way.pipe == instr.pipe.name for p, way in soc.paths.items()):
+            yield f"no way {ends} on {instr.pipe.name}"
+        if spec.group == "fixpipe" and f"{types[1].mlir} -> {types[0].mlir}" not in soc.instructions["fixpipe"]:
+            yield f"{types[1].mlir} -> {types[0].mlir}"
     elif spec.mnemonic.startswith("conv"):
         read, written = types[1].mlir, types[0].mlir
         key = ("copy", written) if read == written else ("conv", f"{read} -> {written}")

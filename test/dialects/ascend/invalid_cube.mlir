@@ -106,3 +106,35 @@ ascend.kernel @k() blocks(1) {
     ascend.cube.mmad %a, %b to %c {m = 16, k = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b> to memref<1x1x16x16xf32, #ascend.l0c>
   }
 }
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x1x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0b>
+    %bias = ascend.alloc "bias" : memref<1x16xf16, #ascend.bt>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // expected-error@+1 {{needs a bias (n1, 16) of the accumulator's element type}}
+    ascend.cube.mmad_bias %a, %b, %bias to %c {m = 16, k = 16, n = 16} : memref<1x1x16x16xf16, #ascend.l0a>, memref<1x1x16x16xf16, #ascend.l0b>, memref<1x16xf16, #ascend.bt> to memref<1x1x16x16xf32, #ascend.l0c>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<16x16xf32, #ascend.ub>
+    %b = ascend.alloc "b" : memref<16x16xf16, #ascend.ub>
+    // expected-error@+1 {{moves from l0c to gm, l1 or ub}}
+    ascend.cube.fixpipe %a to %b imm 1.0 : memref<16x16xf32, #ascend.ub> to memref<16x16xf16, #ascend.ub>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{core must be cube or vector}}
+ascend.kernel @k() blocks(1) attributes {core = "mixed"} {
+  ascend.blocks %blk = 0 to 1 {
+  }
+}

@@ -32,3 +32,21 @@ ascend.kernel @bytes() blocks(1) {
     ascend.cube.mmad %a, %b to %c {m = 16, k = 64, n = 16} : memref<1x2x16x32xi8, #ascend.l0a>, memref<2x1x16x32xi8, #ascend.l0b> to memref<1x1x16x16xi32, #ascend.l0c>
   }
 }
+
+// Chips with FixPipe: a bias starts the accumulator, the result leaves by a pipe of its own.
+// CHECK: ascend.kernel @fixpipe(%y: memref<16x16xf16, #ascend.gm> w) blocks(1) attributes {core = "cube"}
+ascend.kernel @fixpipe(%y : memref<16x16xf16, #ascend.gm> w) blocks(1) attributes {core = "cube"} {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<1x2x16x16xf16, #ascend.l0a>
+    %b = ascend.alloc "b" : memref<2x1x16x16xf16, #ascend.l0b>
+    %bias = ascend.alloc "bias" : memref<1x16xf32, #ascend.bt>
+    %c = ascend.alloc "c" : memref<1x1x16x16xf32, #ascend.l0c>
+    // CHECK: ascend.cube.mmad_bias %a, %b, %bias to %c {m = 16, k = 32, n = 16} :
+    ascend.cube.mmad_bias %a, %b, %bias to %c {m = 16, k = 32, n = 16} : memref<1x2x16x16xf16, #ascend.l0a>, memref<2x1x16x16xf16, #ascend.l0b>, memref<1x16xf32, #ascend.bt> to memref<1x1x16x16xf32, #ascend.l0c>
+    %sum = ascend.view %c[0] : memref<1x1x16x16xf32, #ascend.l0c> to memref<16x16xf32, strided<[16, 1]>, #ascend.l0c>
+    // CHECK: ascend.cube.fixpipe relu %{{.*}} to %y imm 1.000000e+00 :
+    ascend.cube.fixpipe relu %sum to %y imm 1.0 : memref<16x16xf32, strided<[16, 1]>, #ascend.l0c> to memref<16x16xf16, #ascend.gm>
+    // CHECK-NEXT: ascend.cube.fixpipe %{{.*}} to %y imm 5.000000e-01 :
+    ascend.cube.fixpipe %sum to %y imm 0.5 : memref<16x16xf32, strided<[16, 1]>, #ascend.l0c> to memref<16x16xf16, #ascend.gm>
+  }
+}

@@ -1,0 +1,87 @@
+"""What follows the Cube on chips with FixPipe: the bias starts the accumulator, the result leaves by a pipe of its own.
+
+    bias GM -> L1 -> BT;  mmad_bias into L0C;  L0C -> GM by fixpipe, which converts and does ReLU on the way
+
+Where more follows than FixPipe can do, a coupled core takes the result to UB instead, and goes on as without FixPipe; on
+a split chip that is a task of the Vector cores (`transforms/cut_epilogues.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
+from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.requantise import Requantise
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+FIXPIPE_STEPS = ("ge.relu",)
+"""Operators that FixPipe does on the way, one at most."""
+
+
+@dataclass(frozen=True)
+class FixpipeEpilogue(Epilogue):
+    """An epilogue whose accumulator leaves through FixPipe. `vectors[0]` is the bias in L1, if there is one."""
+
+    bias: bool = False
+
+    @property
+    def direct(self) -> bool:
+        """Whether FixPipe does all of it, straight to device memory."""
+        known = [step.op for step in self.steps] in ([], *([op] for op in FIXPIPE_STEPS))
+        return known and not self.inputs and (not self.steps or self.acc_dtype is self.out_dtype)
+
+    def fractal_bytes(self) -> int:
+        return 1 if self.direct else super().fractal_bytes()
+
+    @property
+    def fractal_cycles(self) -> float:
+        return 4.0 if self.direct else super().fractal_cycles
+
+    def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[Buf]:
+        """The bias into L1, the other rows into UB."""
+        loaded: list[Buf] = []
+        if bias is not None:
+            rows = kb.alloc("bias_l1", Space.L1, (n, 16), bias.dtype)
+            kb.copy(kb.view(rows), kb.view(bias, channel * 16, (n, 16), (16, 1)))
+            loaded.append(rows)
+        return [*loaded, *super().load_channels(kb, None, channel, n)]
+
+    def bias_table(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Buf | None:
+        if not self.bias:
+            return None
+        table = kb.alloc("bias_table", Space.BT, (nt, 16), vectors[0].dtype)
+        kb.copy(kb.view(table), kb.view(vectors[0], n_at * 16, (nt, 16), (16, 1)))
+        return table
+
+    def leave(self, kb: KernelBuilder, dst: SSAValue, accumulator: SSAValue) -> None:
+        kb.fixpipe(dst, accumulator)
+
+    def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
+        if not self.direct:
+            super().emit(kb, tile, nt, nc, vectors[int(self.bias) :])
+            return
+        rows, real = tile.mt * 16, (nt, tile.m, 16)
+        source = kb.view(tile.l0c, 0, real, (rows * 16, 16, 1))
+        target = kb.view(kb.args[-1], tile.y_at + tile.n_at * tile.n_stride, real, (tile.n_stride, 16, 1))
+        kb.fixpipe(target, source, relu=bool(self.steps))
+
+
+def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue | Requantise:
+    """The epilogue by the chip's way out of L0C. Raises NoKernel where the chip has none for it."""
+    if not soc.has("fixpipe"):
+        return epilogue
+    if isinstance(epilogue, Requantise):
+        raise NoKernel("8-bit results leave L0C through the Vector pipe, which this chip cannot")
+    through = FixpipeEpilogue(epilogue.steps, epilogue.inputs, epilogue.acc_dtype, epilogue.out_dtype, bias)
+    if not through.direct and soc.has("split"):
+        raise NoKernel("FixPipe cannot do what follows the Cube, and a Cube core has no Vector")
+    if not through.direct and epilogue.acc_dtype not in (DType.F16, DType.F32):
+        raise NoKernel(f"FixPipe does not take sums to {epilogue.acc_dtype.mlir} in UB")
+    return through

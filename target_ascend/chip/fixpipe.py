@@ -1,0 +1,41 @@
+"""Executor of FixPipe: the way out of L0C, with ReLU, a scale and a conversion on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graph_engine.target_ascend.chip.cube import accumulator_window
+from graph_engine.target_ascend.chip.operands import Counters, Site, Step, reader, value_of, writer
+from graph_engine.target_ascend.chip.vector import INTEGERS, half_store, limits_of, to_integer
+from graph_engine.target_ascend.isa.model import DType, Space
+
+
+def build_fixpipe(site: Site) -> Step:
+    """dst = convert(relu(src) * scale); of i32 sums in fp64, so that no digit is lost before the one rounding."""
+    dst, src = site.instr.operands
+    relu, scale = value_of(site.instr.params[0]), site.instr.immediate
+    if dst.sizes != src.sizes or site.buffers[src.buffer].space is not Space.L0C:
+        raise site.fail(f"takes {src.sizes} of {site.buffers[src.buffer].space.name} to {dst.sizes}")
+    if src.dtype not in (DType.F32, DType.I32) or dst.dtype is DType.BF16 or not isinstance(relu, int):
+        raise site.fail(f"does not take {src.dtype.mlir} to {dst.dtype.mlir}")
+    read = accumulator_window(site, src) or reader(site, src)
+    out = writer(site, dst)
+    values = np.empty(dst.sizes, np.float32 if src.dtype is DType.F32 else np.float64)
+    store = half_store(site, out, dst.sizes) if dst.dtype is DType.F16 else None
+    limits = limits_of(dst.dtype) if dst.dtype in INTEGERS else None
+
+    def fixpipe(counters: Counters) -> None:
+        np.copyto(values, read(counters))
+        if relu:
+            np.maximum(values, 0, out=values)
+        if scale != 1.0:
+            np.multiply(values, scale, out=values)
+        if store is not None:
+            store(values.astype(np.float32, copy=False), counters)
+            return
+        found = values if limits is None else to_integer(values, limits, np.rint)
+        np.copyto(out.target(counters), found, casting="unsafe")
+        if out.commit is not None:
+            out.commit()
+
+    return fixpipe
