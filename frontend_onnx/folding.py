@@ -62,9 +62,19 @@ def _arithmetic(function: Callable[..., Any], *, of_unknown: bool = False) -> Fo
             total = np.asarray(np.frompyfunc(element, 1, 1)(total), dtype=object)
         for value in values[1:]:
             total = np.asarray(np.frompyfunc(element, 2, 1)(total, value), dtype=object)
-        return total if has_unknown(total) or result_type.hasobject else total.astype(result_type)
+        return total if has_unknown(total) or result_type.hasobject else _wrapped(total, result_type)
 
     return fold
+
+
+def _wrapped(numbers: Array, dtype: Any) -> Array:
+    """Numbers of Python in an element type; whole ones wrap round at its ends."""
+    import numpy as np
+
+    if dtype.kind not in "iu":
+        return numbers.astype(dtype)
+    span = 1 << 8 * dtype.itemsize
+    return np.asarray(np.frompyfunc(lambda n: int(n) % span, 1, 1)(numbers)).astype(f"u{dtype.itemsize}").view(dtype)
 
 
 def _divide(a: Any, b: Any) -> Any:

@@ -63,7 +63,7 @@ def recurrent(draw: Draw, opset: int, *, gates: int) -> Iterator[Form]:
         beta = [0.25] if other in ("Affine", "ScaledTanh", "HardSigmoid") else None
         attributes = {"hidden_size": 5, "activations": [*names[:-1], other]}
         yield Form(inputs, attributes | {"activation_alpha": alpha, "activation_beta": beta}, ("w", "r"), 2)
-        if other not in ("Affine", "ThresholdedRelu"):  # onnxruntime's default is 0, ONNX's 1
+        if other not in ("Affine", "ThresholdedRelu", "ScaledTanh"):  # onnxruntime's default is 0, ONNX's 1
             yield Form(inputs, attributes, ("w", "r"), 2)
 
 

@@ -228,6 +228,15 @@ def test_eye_like(k: int) -> None:
     assert agree("EyeLike", {"x": integers(3, 5)}, {"k": k, "dtype": 7}, opset=9) == []
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("op_type", ["Add", "Sub", "Mul"])
+def test_folded_integers_wrap_round(op_type: str, dtype: Any) -> None:
+    limits = np.iinfo(dtype)
+    a = np.array([limits.min, limits.max, 5, limits.max], dtype)
+    b = np.array([1, 1, 7, limits.max], dtype)
+    assert agree(op_type, {"a": a, "b": b}, constants=("a", "b")) == []
+
+
 @pytest.mark.parametrize("opset", [7, 10, 12, 13])
 def test_dropout_keeps_everything(opset: int) -> None:
     assert agree("Dropout", {"x": floats(3, 5)}, outputs=2, opset=opset) == []
