@@ -58,6 +58,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
     (Phase.FUSED, "fuse-quantized"),
     (Phase.FUSED, "fuse-integer-sums"),
+    (Phase.FUSED, "expand-resize"),
     (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "fuse-softplus"),
     (Phase.FUSED, "fuse-gelu"),

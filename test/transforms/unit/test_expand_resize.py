@@ -1,0 +1,77 @@
+"""Resizes as products with constants: right on the chip beside onnxruntime, and left alone where they are no products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.lowering.emit_program import emit_program
+from graph_engine.pipelines.compile import compile_module
+from graph_engine.target_ascend.om.program import AicpuCall
+from graph_engine.target_ascend.runtime.device import run
+
+
+def model(shape: tuple[int, ...], factors: tuple[float, ...], **attributes: Any) -> Any:
+    result = tuple(int(np.floor(n * f)) for n, f in zip(shape, factors, strict=True))
+    node = helper.make_node("Resize", ["x", "", "scales"], ["y"], name="resize", **attributes)
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
+        [helper.make_tensor("scales", TensorProto.FLOAT, [len(factors)], factors)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def check(shape: tuple[int, ...], factors: tuple[float, ...], **attributes: Any) -> None:
+    """The chip, checked, without the AI CPU: within four roundings of fp16 of onnxruntime in fp32."""
+    source = model(shape, factors, **attributes)
+    x = np.random.default_rng(4).normal(size=shape).astype(np.float32)
+    session = onnxruntime.InferenceSession(source.SerializeToString(), providers=["CPUExecutionProvider"])
+    (want,) = session.run(None, {"x": x})
+    module = import_onnx(source)
+    compile_module(module)
+    program = emit_program(module)
+    entry = program.entry_points[0]
+    assert not any(isinstance(task, AicpuCall) for stream in entry.streams for task in stream.tasks)
+    found = run(program, [x], mode="functional", check=True)
+    assert not found.findings, found.findings[:3]
+    np.testing.assert_allclose(found.outputs[0], want, atol=4 * 2**-11 * np.abs(x).max(), rtol=0)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic", "nearest"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
+def test_modes(mode: str, coordinates: str) -> None:
+    kind = {"nearest_mode": "floor"} if mode == "nearest" else {}
+    check((1, 5, 6, 10), (1.0, 1.0, 2.5, 2.5), mode=mode, coordinate_transformation_mode=coordinates, **kind)
+
+
+def test_antialias_when_shrinking() -> None:
+    check((1, 3, 24, 20), (1.0, 1.0, 0.5, 0.4), mode="linear", antialias=1)
+
+
+def test_more_copies_than_a_movement_makes() -> None:
+    check(
+        (1, 3, 6, 5),
+        (1.0, 1.0, 8.0, 8.0),
+        mode="nearest",
+        nearest_mode="floor",
+        coordinate_transformation_mode="asymmetric",
+    )
+
+
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_any_axes(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(3, 5))
+    shape = tuple(data.draw(st.lists(st.integers(1, 12), min_size=rank, max_size=rank)))
+    spatial = data.draw(st.lists(st.sampled_from([1.0, 1.5, 2.0, 3.0]), min_size=rank - 2, max_size=rank - 2))
+    check(shape, (1.0, 1.0, *spatial), mode="linear")
