@@ -65,20 +65,31 @@ def reciprocal(x: Array) -> Array:
 def erf(x: Array) -> Array:
     """Gauss error function in fp64 by its Taylor series near 0 and a continued fraction far from it, then rounded."""
     wide = x.astype(np.float64)
-    size = np.minimum(np.abs(wide), 6.0)
-    square = size * size
-    term = total = np.where(size < 2.5, size, 0.0)
-    near = np.where(size < 2.5, square, 0.0)
-    for k in range(1, 45):  # sum of x (2 x^2)^k / (1 3 5 ... (2k+1)), all terms positive
-        term = term * (2.0 * near / (2 * k + 1))
-        total = total + term
-    series = 2.0 / np.sqrt(np.pi) * np.exp(-near) * total
-    far = np.where(size < 2.5, 2.5, size)
-    fraction = far
-    for k in range(60, 0, -1):  # erfc x = exp(-x^2) / sqrt(pi) / (x + 1/2/(x + 1/(x + 3/2/(x + ...
-        fraction = far + 0.5 * k / fraction
-    tail = 1.0 - np.exp(-far * far) / (np.sqrt(np.pi) * fraction)
-    return np.copysign(np.where(size < 2.5, series, tail), wide).astype(x.dtype)
+    size = np.asarray(np.minimum(np.abs(wide), 6.0))
+    near = size < 2.5
+    size[near] = _erf_near(size[near])
+    size[~near] = _erf_far(size[~near])
+    return np.copysign(size, wide).astype(x.dtype)
+
+
+def _erf_near(x: Array) -> Array:
+    """exp(-x^2) times the sum of x (2 x^2)^k / (1 3 5 ... (2k+1)), all terms positive, innermost first."""
+    square = x * x
+    total = np.ones_like(x)
+    for k in range(44, 0, -1):
+        total *= square
+        total *= 2.0 / (2 * k + 1)
+        total += 1.0
+    return 2.0 / np.sqrt(np.pi) * np.exp(-square) * x * total
+
+
+def _erf_far(x: Array) -> Array:
+    """1 - erfc x with erfc x = exp(-x^2) / sqrt(pi) / (x + 1/2/(x + 1/(x + 3/2/(x + ..."""
+    fraction = x.copy()
+    for k in range(60, 0, -1):
+        np.divide(0.5 * k, fraction, out=fraction)
+        fraction += x
+    return 1.0 - np.exp(-x * x) / (np.sqrt(np.pi) * fraction)
 
 
 def leaky_relu(x: Array, *, alpha: float = 0.01) -> Array:

@@ -187,6 +187,7 @@ def test_erf_to_the_last_bit_of_fp32() -> None:
     expected = np.array([math.erf(float(v)) for v in x])
     got = ours("ge.erf", [x])
     assert np.max(np.abs(got - expected) / np.spacing(np.abs(expected).astype(np.float32))) <= 0.5001
+    assert ours("ge.erf", [np.asarray(0.5, np.float64)]) == math.erf(0.5)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
