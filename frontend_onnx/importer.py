@@ -234,14 +234,16 @@ class _Import:
     def constants(self, graph: GraphProto) -> dict[str, ConstantTensor]:
         """The initialisers of the graph or of a body. Raises GraphEngineError with every unusable one."""
         found: dict[str, ConstantTensor] = {}
-        problems: list[str] = []
+        problems: dict[str, list[str]] = {}
         for proto in graph.initializer:
+            title = f"tensor '{proto.name}'"
             try:
                 found[proto.name] = self.reader.read(proto)
             except GraphEngineError as error:
-                problems.append(str(error))
-        if problems:
-            raise GraphEngineError(listed("initialisers cannot be used:", problems))
+                problems.setdefault(str(error).removeprefix(title), []).append(title)
+        if problems:  # of tensors with one reason, such as a missing file, the first is named
+            lines = [f"{of[0]}{f' and {len(of) - 1} more' if of[1:] else ''}{why}" for why, of in problems.items()]
+            raise GraphEngineError(listed("initialisers cannot be used:", lines))
         return found
 
     def convert(self, graph: GraphProto, values: Values) -> None:

@@ -180,9 +180,7 @@ def test_external_data_is_not_read_by_importing(external: Path) -> None:
 
 def test_external_data_missing(external: Path) -> None:
     (external.parent / "weights.bin").unlink()
-    text = message_of(external)
-    assert "tensor 'w0': file 'weights.bin' is missing beside the model" in text
-    assert "tensor 'w5'" in text
+    assert message_of(external) == "tensor 'w0' and 34 more: file 'weights.bin' is missing beside the model"
 
 
 def test_external_data_truncated(external: Path) -> None:
