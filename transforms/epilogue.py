@@ -2,7 +2,8 @@
 
 Every result in the chain has one reader, the type of the whole, and stays inside; another operand of a member is a
 tensor of the same type (a residual), one value a channel, or one number. Of two anchors that feed one Add the later one
-takes it: the other's result is then there when it is needed.
+takes it: the other's result is then there when it is needed. A long sequence of instructions on a large tensor stays a
+task of its own where the chip's instruction times say so (`epilogue_time.py`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from collections.abc import Sequence
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from graph_engine.dialects.ge.activation import GeluOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.core import GeOp, Trait, element_of, shape_of
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.target_ascend.soc.soc import Soc
 from graph_engine.transforms.driver import RewriteContext
+from graph_engine.transforms.epilogue_time import leaving_gain_us
 from graph_engine.transforms.formats import FRACTAL_ROWS, is_row, is_scalar
 from graph_engine.transforms.fusion import LEAVES, gather, only_reader, single_user, why_not_single
 from graph_engine.transforms.remarks import Kind, missed, wanted
@@ -32,7 +34,7 @@ MAX_TENSORS = 2
 """Operands of the result's size at most: a tile of each lies in the unified buffer."""
 
 
-def obstacle(user: Operation, value: SSAValue, anchor: Anchor) -> tuple[str, str] | None:
+def obstacle(user: Operation, value: SSAValue, anchor: Anchor, soc: Soc) -> tuple[str, str] | None:
     """What keeps `user`, the only reader of `value`, from leaving with it: (guard, reason); None if nothing does."""
     if isinstance(user, ReturnOp):
         return "output", LEAVES
@@ -47,14 +49,15 @@ def obstacle(user: Operation, value: SSAValue, anchor: Anchor) -> tuple[str, str
         return "element-type", f"{user.name} does not compute in the type of the accumulator"
     if user.result.type != value.type:
         return "shape", f"{user.name} broadcasts the result to {list(shape_of(user.result))}"
-    if isinstance(user, GeluOp) and user.approximate.data != "tanh":
-        return "cost", "an exact GELU takes longer on the way out than to store and load again"
     for operand in user.operands:
         if operand is not value and not (operand.type == value.type or _repeats(operand, anchor)):
             return (
                 "broadcast",
                 f"the operand {list(shape_of(operand))} of {user.name} is no channel's or column's and no number",
             )
+    gain = leaving_gain_us(user, soc) if DYNAMIC not in shape_of(value) else 0.0
+    if gain < 0:
+        return "cost", f"{user.name} is estimated to be {-gain:.1f} us faster as a task of its own"
     return None
 
 
@@ -66,7 +69,7 @@ def _repeats(operand: SSAValue, anchor: Anchor) -> bool:
     return is_scalar(operand) or is_row(operand, result, FRACTAL_ROWS)
 
 
-def epilogue(anchor: Anchor) -> list[Operation]:
+def epilogue(anchor: Anchor, soc: Soc) -> list[Operation]:
     """The anchor and what leaves with it, in order; a remark says what ended the chain."""
     members: list[Operation] = [anchor]
     value: SSAValue = anchor.result
@@ -78,7 +81,7 @@ def epilogue(anchor: Anchor) -> list[Operation]:
                 reason, readers = why_not_single(value)
                 _missed(members, "single-user", reason, readers=readers)
             return members
-        ended = obstacle(user, value, anchor)
+        ended = obstacle(user, value, anchor, soc)
         if ended is not None:
             _missed(members, *ended, reader=user.name)
             return members
@@ -94,13 +97,13 @@ def _missed(members: Sequence[Operation], guard: str, reason: str, **args: objec
     missed("NotFused", members[-1], f"nothing more leaves with {members[0].name}: {reason}", guard=guard, **args)
 
 
-def fuse_epilogues(block: Block, context: RewriteContext, kind: type[Anchor]) -> None:
+def fuse_epilogues(block: Block, context: RewriteContext, kind: type[Anchor], soc: Soc) -> None:
     """Gathers the epilogue of every anchor of `kind`, from the last to the first. Linear."""
     if not context.allows("fuse-epilogue"):
         return
     anchors = [op for op in block.ops if isinstance(op, kind)]
     for anchor in reversed(anchors):
-        members = epilogue(anchor)
+        members = epilogue(anchor, soc)
         if len(members) > 1:
             with context.rewrite("fuse-epilogue", [members[-1]]) as rewriter:
                 gather(rewriter, members, anchor)

@@ -13,7 +13,7 @@ across a value that somebody else uses or that leaves the graph. What goes along
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -24,6 +24,7 @@ from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import element_of
 from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MulOp
 from graph_engine.dialects.ge.normalization import BatchNormOp
+from graph_engine.target_ascend.soc.soc import load_soc
 from graph_engine.transforms.batch_norm import affine_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.epilogue import fuse_epilogues
@@ -155,12 +156,14 @@ class FuseConvBnRelu(GePass):
     name = "fuse-conv-bn-relu"
     numerics = ROUNDING
 
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip whose instruction times say what leaves along"})
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [pattern() for pattern in PATTERNS])
-        context = RewriteContext.current()
+        context, soc = RewriteContext.current(), load_soc(self.soc)
         for block in graphs(op):
             for norm in block.ops if wanted(Kind.MISSED) else ():
                 if isinstance(norm, BatchNormOp):
                     guard, reason = why_it_stays(norm)
                     missed("BatchNormStays", norm, f"not folded: {reason}", guard=guard)
-            fuse_epilogues(block, context, Conv2dOp)
+            fuse_epilogues(block, context, Conv2dOp, soc)

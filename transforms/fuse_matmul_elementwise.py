@@ -12,7 +12,7 @@ A bias varies along the columns only, and joins the fp32 sums. What goes along b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
@@ -27,6 +27,7 @@ from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import LayerNormOp, RmsNormOp
 from graph_engine.dialects.ge.shape import ReshapeOp
+from graph_engine.target_ascend.soc.soc import load_soc
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.epilogue import MAX_OPERATORS, fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user
@@ -199,8 +200,10 @@ class FuseMatmulElementwise(GePass):
     name = "fuse-matmul-elementwise"
     numerics = ROUNDING
 
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip whose instruction times say what leaves along"})
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [pattern() for pattern in PATTERNS])
-        context = RewriteContext.current()
+        context, soc = RewriteContext.current(), load_soc(self.soc)
         for block in graphs(op):
-            fuse_epilogues(block, context, MatmulOp)
+            fuse_epilogues(block, context, MatmulOp, soc)

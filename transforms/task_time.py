@@ -16,20 +16,21 @@ HALF = 2
 
 def product_us(soc: Soc, m: int, k: int, n: int) -> float:
     """Microseconds of a task that multiplies an (m, k) by a (k, n) matrix, tiles of the result dealt to all cores."""
-    return soc.overheads.kernel_task_us + max(_cube_us(soc, m, k, n), _moved_us(soc, m * k + k * n + m * n))
+    return soc.overheads.kernel_task_us + max(_cube_us(soc, m, k, n), moved_us(soc, m * k + k * n + m * n))
 
 
 def convolution_us(soc: Soc, x: int, m: int, k: int, n: int) -> float:
     """Microseconds of a task that convolves `x` elements into `m` pixels of `n` channels, each a sum of `k` products."""
-    return soc.overheads.kernel_task_us + max(_cube_us(soc, m, k, n), _moved_us(soc, x + k * n + m * n))
+    return soc.overheads.kernel_task_us + max(_cube_us(soc, m, k, n), moved_us(soc, x + k * n + m * n))
 
 
 def copy_us(soc: Soc, elements: int) -> float:
     """Microseconds of a task that reads and writes a tensor."""
-    return soc.overheads.kernel_task_us + _moved_us(soc, 2 * elements)
+    return soc.overheads.kernel_task_us + moved_us(soc, 2 * elements)
 
 
-def _moved_us(soc: Soc, elements: int) -> float:
+def moved_us(soc: Soc, elements: int) -> float:
+    """Microseconds that all cores together take to read or write that many elements."""
     return elements * HALF / soc.ddr.total_bytes_per_s * 1e6
 
 

@@ -52,10 +52,13 @@ def test_resnet50() -> None:
 
 @pytest.mark.parametrize(
     ("name", "convs", "transdata"),
-    [("squeezenet", 26, 2), ("densenet121", 121, 2), ("inception_v2", 69, 3), ("vgg19", 16, 4)],
+    [("squeezenet", 26, 2), ("densenet121", 121, 2), ("inception_v2", 51, 3), ("vgg19", 16, 4)],
 )
 def test_feature_maps_stay_in_the_cubes_format(name: str, convs: int, transdata: int) -> None:
-    """Input and output only; a flattened feature map before a classifier costs one conversion more."""
+    """Input and output only; a flattened feature map before a classifier costs one conversion more.
+
+    Of Inception v2's 69 convolutions, 3 of 1 x 1 in each of 8 blocks, and 2 in each of 2, become one.
+    """
     _, ops = laid_out(name)
     anchors = [op.anchor_op if isinstance(op, FusedOp) else op for op in ops]
     assert sum(isinstance(op, Conv2dOp) for op in anchors) == convs
