@@ -159,7 +159,7 @@ def _warn_of_sample(name: str, op: GeOp, text: str, count: int, kept: Iterable[O
 
 @dataclass(frozen=True)
 class CheckFp16Range(GePass):
-    """One analysis of ranges for each graph, then one walk over what will be fp16; with a sample, two evaluations."""
+    """One analysis of ranges for each graph, then one walk over what will be fp16; with a sample, evaluations of it."""
 
     name = "check-fp16-range"
     numerics = EXACT
