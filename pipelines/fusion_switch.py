@@ -127,12 +127,12 @@ def switchable() -> tuple[str, ...]:
 
 
 def _patterns_of(pass_name: str) -> Iterator[str]:
-    """The patterns that the file of a pass defines or lists."""
+    """The patterns that the file of a pass defines or lists; a base of several patterns has no name."""
     from graph_engine.transforms.driver import Pattern
 
     module = sys.modules[registry.load_pass(pass_name).__module__]
     for item in (*vars(module).values(), *getattr(module, "PATTERNS", ())):
-        if isinstance(item, type) and issubclass(item, Pattern) and item is not Pattern:
+        if isinstance(item, type) and issubclass(item, Pattern) and hasattr(item, "name"):
             yield item.name
 
 
