@@ -30,6 +30,8 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "test"), str(Path(__file__).pare
 
 WAYS = ("default", "heavy-spread", "unfused", "around")
 """Keys of a row: [tasks, TransData, bytes] each."""
+MOVING = ("TransData", "Transpose", "TransposeD")
+"""Types of the tasks that only store the same elements otherwise; the second is that of the AI CPU."""
 HEAD = (
     f"{'model':<44}{'ops':>6}"
     + "".join(f"{way:>16}{'TransData':>11}{'KB':>10}" for way in WAYS)
@@ -84,6 +86,7 @@ def examine(name: str, path: Path | None, *, timed: bool = False) -> dict[str, A
     from graph_engine.pipelines.runner import RunOptions
     from graph_engine.transforms.formats import FormatRules
     from graph_engine.transforms.fusion import graphs
+    from graph_engine.transforms.heavy_spread import around, heavy_spread
     from graph_engine.transforms.layout_assignment import assign_layouts
     from graph_engine.transforms.switches import Switches
 
@@ -96,10 +99,12 @@ def examine(name: str, path: Path | None, *, timed: bool = False) -> dict[str, A
     row |= {"bound": sum(a.lower_bound for a in assignments), "cost": sum(a.cost for a in assignments)}
     off = RunOptions(switches=Switches(groups=dict.fromkeys(fusion_passes(), False)))
     compile_module(imported, until=Phase.PRECISION, options=off)
-    for way in WAYS:
-        graph = imported if way == "unfused" else module.clone()
-        strategy = way if way in ("heavy-spread", "around") else "min-cut"
-        row[way], row[f"why {way}"] = lowered(graph, strategy)
+    row["default"], row["why default"] = lowered(module.clone(), "min-cut")
+    row["unfused"], row["why unfused"] = lowered(imported, "min-cut")
+    best = [a.choice for a in assignments]
+    for way, spread in (("heavy-spread", heavy_spread), ("around", around)):
+        same = [spread(block, rules) for block in graphs(module)] == best
+        row[way], row[f"why {way}"] = (row["default"], []) if same else lowered(module.clone(), way)
     if timed:
         row["us"] = latency(module, feeds)
     return row
@@ -130,7 +135,7 @@ def lowered(module: Any, strategy: str) -> tuple[list[int], list[str]]:
         run_steps(make_context(), module, [Step(instantiate(spec)) for spec in specs])
     tasks: list[Any] = [op for op in module.walk() if isinstance(op, DeviceTaskOp)]
     kinds = [op.info.data["type"].data for op in tasks]
-    moving = [op for op, kind in zip(tasks, kinds, strict=True) if kind in ("TransData", "Transpose")]
+    moving = [op for op, kind in zip(tasks, kinds, strict=True) if kind in MOVING]
     moved = sum(storage_bytes(value.type) for op in moving for value in (*op.inputs, *op.outputs))
     return [len(tasks), kinds.count("TransData"), moved], [
         str(r.args["reason"]) for r in remarks if r.name == "TransData"
