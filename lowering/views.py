@@ -15,11 +15,9 @@ from graph_engine.dialects.ge.core import GeOp, Tensor, Trait, shape_of
 from graph_engine.dialects.ge.interning import element_bits
 from graph_engine.dialects.ge.shape import SliceOp
 from graph_engine.dialects.layout import NC1HWC0, FractalNZ, encoding_of, is_plain, physical_shape
+from graph_engine.lowering.kernels.vector_tiling import BLOCK
 from graph_engine.transforms.formats import is_transposed_view
 from graph_engine.transforms.formats import is_view as stored_alike
-
-ALIGNMENT = 32
-"""Bytes: a part begins at a multiple of a data block, as every tensor must."""
 
 
 def is_view(op: Operation) -> bool:
@@ -69,7 +67,7 @@ def part_offset(whole: Tensor, part: Tensor, cut: Sequence[tuple[int, int]]) -> 
         return None
     elements = sum(start * stride for start, stride in zip(starts, row_major(stored), strict=True))
     bits = elements * element_bits(whole.element_type)
-    return bits // 8 if bits % (8 * ALIGNMENT) == 0 else None
+    return bits // 8 if bits % (8 * BLOCK) == 0 else None  # a part begins at a data block, as every tensor must
 
 
 def _stored_box(

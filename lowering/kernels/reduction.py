@@ -267,7 +267,7 @@ class RowsWriter:
             tile.add_step(step, dying, final=number == len(group.steps) - 1)
         out = group.result.small(extents)
         target = self.kb.view(self.kb.args[-1], group.result.at(starts), out, group.result.strides)
-        self.kb.copy(target, tile.values[-1].view)
+        self.kb.copy_value(target, tile.values[-1].view, group.result.dtype)
 
 
 class Tile:
@@ -286,7 +286,7 @@ class Tile:
         """A buffer for a value of the tile, or for a statistic."""
         extents = self.extents if whole else self.kept
         shape, strides = self.writer.pitched(extents)
-        return self.kb.view(self.kb.alloc(slot, Space.UB, shape, dtype), 0, extents, strides)
+        return self.kb.view(self.kb.alloc_value(slot, shape, dtype), 0, extents, strides)
 
     def add_input(self, stream: Stream, buf: Buf) -> None:
         """An operand, repeated where it is small."""

@@ -184,7 +184,7 @@ class _Passes:
         """The way out of a tile of the result."""
         result = self.group.result
         target = self.kb.view(self.kb.args[-1], result.at(starts), result.small(extents), result.strides)
-        self.kb.copy(target, view)
+        self.kb.copy_value(target, view, result.dtype)
 
     def tile(self, starts: list[Expr], extents: tuple[int, ...], wanted: Sequence[int]) -> Tile:
         """A tile in which the values `wanted` are computed, from operands and what is known."""

@@ -89,11 +89,33 @@ def _log_sum_exp(steps: StepList, x: int) -> int:
     return steps.add("ge.add", steps.add("ge.log", total), largest)
 
 
+LARGE = 1e38
+"""Twice this times the smallest difference of two numbers is above 1; no number that is compared is much larger."""
+
+
+def place(steps: StepList, x: int, counter: int, *, largest: bool, last: bool) -> int:
+    """The place of an extreme element as int64: `counter` holds 0, 1, 2, ..., of which the candidates' first or last is taken.
+
+    How far x is from the extreme, raised to 0 or 1, times the number of elements moves what is no candidate out of the
+    way. Infinities count as the largest numbers; up to 2^24 elements.
+    """
+    x = steps.add("maxs", steps.add("mins", steps.wide(x), imm=LARGE), imm=-LARGE)
+    best = steps.add("cmax" if largest else "cmin", x)
+    far = steps.add("ge.sub", best, x) if largest else steps.add("ge.sub", x, best)
+    for _ in range(2):
+        far = steps.add("mins", steps.add("muls", far, imm=LARGE), imm=LARGE)
+    away = steps.add("muls", steps.add("mins", far, imm=1.0), imm=float(-steps.elements if last else steps.elements))
+    found = steps.add("cmax" if last else "cmin", steps.add("ge.add", away, counter))
+    return steps.add("ge.cast", found, dtype=DType.I64)
+
+
 REDUCTIONS: dict[str, Callable[[StepList, int], int]] = {
     "ge.reduce_sum": _sum,
     "ge.reduce_mean": lambda steps, x: steps.mean(x),
     "ge.reduce_max": lambda steps, x: steps.add("cmax", x),
     "ge.reduce_min": lambda steps, x: steps.add("cmin", x),
+    "ge.global_avg_pool": lambda steps, x: steps.mean(x),
+    "ge.global_max_pool": lambda steps, x: steps.add("cmax", x),
     "ge.reduce_sum_square": lambda steps, x: _sum(steps, steps.add("ge.mul", x, x)),
     "ge.reduce_l2": lambda steps, x: steps.add("ge.sqrt", _sum(steps, steps.add("ge.mul", x, x))),
     "ge.reduce_log_sum_exp": _log_sum_exp,

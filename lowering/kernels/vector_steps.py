@@ -138,7 +138,7 @@ def _immediate(mnemonic: str) -> Emit:
     return emit
 
 
-IMMEDIATE_STEPS: dict[str, StepSpec] = {name: StepSpec(_immediate(name)) for name in ("adds", "muls")}
+IMMEDIATE_STEPS: dict[str, StepSpec] = {name: StepSpec(_immediate(name)) for name in ("adds", "muls", "maxs", "mins")}
 """Instructions with a number, of which composite operators are made."""
 
 

@@ -14,6 +14,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.channels import ChannelShuffleOp
 from graph_engine.dialects.ge.core import GeOp, shape_of
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
@@ -23,8 +24,11 @@ from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.upsampling import repetitions
 from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.channel_shuffle import ShuffleShape, build_channel_shuffle
+from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
 from graph_engine.lowering.kernels.movement import Movement, Part, build_movement
 from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.vector_steps import takes
 from graph_engine.lowering.selection.boxes import Axis, boxes, padding, storage
 from graph_engine.lowering.selection.channel_blocks import feature_map_parts
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, dtype_of_tensor, require_static, tensor
@@ -53,6 +57,10 @@ def select_movement(op: Operation) -> Choice:
     """The kernel of a movement operator. Raises NoKernel with the reason if there is none."""
     require_static(*(tensor(v) for v in (*op.operands, *op.results)))
     y = tensor(op.results[0])
+    if isinstance(op, TileOp | ExpandOp) and is_plain(y) and is_plain(tensor(op.operands[0])):
+        times = repeated(op)
+        if prod(times) > MOST_COPIES:
+            return _broadcast(op, times)
     if isinstance(op, ChannelShuffleOp) and not is_plain(y):
         return _shuffle(op)
     values = op.attribute_values() if isinstance(op, GeOp) else {}
@@ -157,11 +165,39 @@ def _slice(values: dict[str, list[int]], x: list[Axis], target: list[Axis]) -> t
             offset += first // own.block * own.outer
             axes[axis] = replace(own, size=size)
             continue
-        if step < 0 or not taken:
-            raise NoKernel("a slice with a negative step or without elements")
+        if not taken:
+            raise NoKernel("a slice without elements")
         offset += taken[0] * own.stride
         axes[axis] = Axis(len(taken), own.stride * step, len(taken))
     return axes, offset
+
+
+def repeated(op: TileOp | ExpandOp) -> list[int]:
+    """How often x stands in the result along each of its axes."""
+    result = shape_of(op.results[0])
+    x = (1,) * (len(result) - len(shape_of(op.operands[0]))) + shape_of(op.operands[0])
+    return [new // max(old, 1) for new, old in zip(result, x, strict=True)]
+
+
+def _broadcast(op: TileOp | ExpandOp, times: list[int]) -> Choice:
+    """Many copies of a plain tensor: read with stride 0 along an axis of copies in front of every axis."""
+    x = tensor(op.operands[0])
+    dtype = dtype_of_tensor(x)
+    if not takes("ge.cast", [dtype], dtype):
+        raise NoKernel(f"the Vector copies no elements of type {dtype.mlir}")
+    shape = (1,) * (len(times) - len(shape_of(op.operands[0]))) + shape_of(op.operands[0])
+    space = tuple(n for pair in zip(times, shape, strict=True) for n in pair)
+    strides = tuple(n for step in row_major(shape) for n in (0, step))
+    group = Elementwise.of(
+        [Stream(physical_shape(x), dtype, strides)], space, dtype, [Step("ge.cast", (0,), (), dtype)]
+    )
+    return Choice(
+        ("elementwise", group),
+        op.name.removeprefix("ge."),
+        TYPES[op.name],
+        lambda name, soc: build_elementwise(name, group, soc),
+        list(op.operands),
+    )
 
 
 def _repeat(x: list[Axis], target: list[Axis], add: Callable[..., None]) -> None:

@@ -11,6 +11,7 @@ from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.dialects.ge.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
+from graph_engine.dialects.ge.pooling import GlobalPoolOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.layout import encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels import reduction_steps as expand
@@ -112,6 +113,8 @@ def reduced_axes(op: Operation) -> frozenset[int]:
             return frozenset({op.axis.value.data % max(1, rank)} if rank else ())
         case LayerNormOp() | RmsNormOp():
             return frozenset(range(op.axis.value.data % rank, rank))
+        case GlobalPoolOp():
+            return frozenset(range(2, rank))
         case ReduceOp():
             return frozenset(axis % rank for axis in op.ints("axes"))
         case _:
@@ -184,7 +187,7 @@ def _steps_of(op: Operation, steps: StepList, number_of: dict[SSAValue, int]) ->
         case RmsNormOp():
             y = expand.root_mean_square(steps, numbers[0], op.epsilon.value.data)
             return expand.scaled(steps, y, numbers[1], None, dtype)
-        case ReduceOp():
+        case ReduceOp() | GlobalPoolOp():
             return steps.rounded(REDUCTIONS[op.name](steps, steps.wide(numbers[0])), dtype)
         case GeOp():
             return steps.append(elementwise_step(op, number_of))

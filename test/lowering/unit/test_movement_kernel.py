@@ -15,8 +15,6 @@ from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.layout import TransDataOp, fractal_nz, fractal_z_kn, nc1hwc0, with_encoding
-from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.selection.table import select
 
 F16, F32 = element_type("f16"), element_type("f32")
 
@@ -134,11 +132,6 @@ def test_expand() -> None:
     x = numbers((3, 1, 40))
     op = ExpandOp(value(ty(x.shape)), shape=[2, 3, 4, 40])
     np.testing.assert_array_equal(run_operator(op, [x]), np.broadcast_to(x, (2, 3, 4, 40)))
-
-
-def test_many_repetitions_have_no_kernel() -> None:
-    with pytest.raises(NoKernel, match="a repetition 300 times"):
-        select(ExpandOp(value(ty((1, 7))), shape=[300, 7]))
 
 
 @pytest.mark.parametrize(
