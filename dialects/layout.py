@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import auto
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from xdsl.dialects.builtin import FixedBitwidthType, IntAttr, IntegerType, NoneAttr, Signedness, TensorType
@@ -23,7 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from graph_engine.dialects.ge.interning import shape_of_type
+from graph_engine.dialects.ge.interning import NO_ENCODING, shape_of_type, tensor_type
 from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.planning.index_map import FORMATS, Format, IndexMap
@@ -284,21 +284,25 @@ class FractalNZ(Encoding):
 _PLAIN = ND.of()
 
 
+@cache
 def nc1hwc0(c0: int = 16, pad: str = "zero") -> Encoding:
     """`#layout.nc1hwc0<c0, pad>`."""
     return NC1HWC0.of(c0=c0, pad=pad)
 
 
+@cache
 def fractal_z(n0: int = 16, c0: int = 16, groups: int = 1, pad: str = "zero") -> Encoding:
     """`#layout.fractal_z<n0, c0, groups, pad>`."""
     return FractalZ.of(n0=n0, c0=c0, groups=groups, pad=pad)
 
 
+@cache
 def fractal_z_kn(n0: int = 16, c0: int = 16, pad: str = "zero") -> Encoding:
     """`#layout.fractal_z_kn<n0, c0, pad>`."""
     return FractalZKN.of(n0=n0, c0=c0, pad=pad)
 
 
+@cache
 def fractal_nz(c0: int = 16, pad: str = "zero") -> Encoding:
     """`#layout.fractal_nz<c0, pad>`."""
     return FractalNZ.of(c0=c0, pad=pad)
@@ -307,7 +311,7 @@ def fractal_nz(c0: int = 16, pad: str = "zero") -> Encoding:
 def encoding_of(tensor: Attribute) -> Encoding:
     """The encoding of a tensor type; ND where it has none. Raises VerifyException for a foreign encoding."""
     encoding = tensor.encoding if isinstance(tensor, TensorType) else None
-    if isinstance(encoding, NoneAttr) or encoding is None:
+    if encoding is NO_ENCODING or encoding is None or isinstance(encoding, NoneAttr):
         return _PLAIN
     if not isinstance(encoding, Encoding):
         raise VerifyException(f"{encoding} is no storage format")
@@ -324,11 +328,10 @@ def format_name(tensor: Attribute) -> str:
     return encoding_of(tensor).FORM.name
 
 
-@lru_cache(maxsize=8192)
 def with_encoding(tensor: TensorType[Any], encoding: Encoding | None) -> TensorType[Any]:
     """The tensor type with another encoding; None and ND give the bare type."""
-    stored = NoneAttr() if encoding is None or isinstance(encoding, ND) else encoding
-    return TensorType(tensor.element_type, tensor.shape.data, stored)
+    stored = NO_ENCODING if encoding is None or isinstance(encoding, ND) else encoding
+    return tensor_type(shape_of_type(tensor), tensor.element_type, stored)
 
 
 def physical_shape(tensor: TensorType[Any]) -> tuple[int, ...]:

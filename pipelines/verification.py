@@ -117,18 +117,24 @@ def _by_form(kind: type[Operation]) -> bool:
 def content_of(top: Operation) -> list[object]:
     """Everything that verifying `top` looks at; attributes never change, so that identity is enough to compare."""
     content: list[object] = []
-    for op in top.walk():
+
+    def add(op: Operation) -> None:
         content.append(op)
-        content += op.operands
-        content += op.result_types
-        content += op.properties.values()
-        content += op.properties
-        content += op.attributes.values()
-        content += op.successors
+        content.extend(operands_of(op))
+        content.extend([result.type for result in op.results])
+        content.extend(op.properties.values())
+        content.extend(op.properties)
+        content.extend(op.attributes.values())
         for region in op.regions:
             for block in region.blocks:
                 content.append(block)
-                content += block.arg_types
+                content.extend(block.arg_types)
+                for inner in block.ops:
+                    add(inner)
+                if block.last_op is not None:
+                    content.extend(block.last_op.successors)
+
+    add(top)
     return content
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor
 from graph_engine.dialects.ge.interning import shape_of_type
-from graph_engine.dialects.layout import element_bits, encoding_of, with_encoding
+from graph_engine.dialects.layout import Encoding, element_bits, encoding_of, with_encoding
 from graph_engine.transforms.formats import Family, Format, FormatRules, is_view, tensor
 
 Choice = Mapping[Operation, Family]
@@ -71,8 +71,12 @@ def conversion_bytes(value: SSAValue, source: Format, target: Format) -> int:
     return 0 if is_view(before, after) else stored_bytes(before) + stored_bytes(after)
 
 
-@lru_cache(maxsize=8192)
 def stored_bytes(stored: Tensor) -> int:
     """Bytes of a stored tensor, padding included; an unknown dimension counts as 1."""
-    shape = tuple(1 if extent == DYNAMIC else extent for extent in shape_of_type(stored))
-    return -(-prod(encoding_of(stored).map.physical_shape(shape)) * element_bits(stored.element_type) // 8)
+    return _stored_bytes(shape_of_type(stored), encoding_of(stored), stored.element_type)
+
+
+@lru_cache(maxsize=8192)
+def _stored_bytes(shape: tuple[int, ...], encoding: Encoding, element: Attribute) -> int:
+    extents = tuple(1 if extent == DYNAMIC else extent for extent in shape)
+    return -(-prod(encoding.map.physical_shape(extents)) * element_bits(element) // 8)
