@@ -151,15 +151,24 @@ _PRECISION = {
 }
 
 
+_BORDERS = {
+    "input_format": (
+        "FORMATS",
+        "take inputs in the hardware's format: NC1HWC0, FRACTAL_NZ, or name:FORMAT;name:FORMAT",
+    ),
+    "output_format": ("FORMATS", "give outputs in the hardware's format, written alike"),
+}
+
+
 def add_precision_options(parser: argparse.ArgumentParser) -> None:
-    """The flags of ATC that choose fp16 or fp32, for every tool that compiles."""
-    for name, (metavar, help_text) in _PRECISION.items():
+    """The flags of ATC that choose fp16 or fp32, and formats at the borders, for every tool that compiles."""
+    for name, (metavar, help_text) in (_PRECISION | _BORDERS).items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=help_text)
 
 
 def precision_options(found: argparse.Namespace) -> dict[str, str]:
     """What the flags of `add_precision_options` say, as options of the default pipeline."""
-    return {name: value for name in _PRECISION if (value := getattr(found, name)) is not None}
+    return {name: value for name in _PRECISION | _BORDERS if (value := getattr(found, name)) is not None}
 
 
 def default_values(arguments: Sequence[str], defaults: Mapping[str, str]) -> list[str]:

@@ -92,6 +92,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.LAID_OUT, "propagate-layout{soc=$soc}"),
     (Phase.LAID_OUT, "eliminate-transdata{soc=$soc}"),
     (Phase.LAID_OUT, "verify-layout{soc=$soc}"),
+    (Phase.LAID_OUT, "adjust-borders{soc=$soc inputs=$input_format outputs=$output_format}"),
     (Phase.KERNELS, "lower-to-kernels{soc=$soc}"),
     (Phase.KERNELS, "double-buffer{soc=$soc}"),
     (Phase.KERNELS, "plan-onchip-buffers{soc=$soc}"),
@@ -107,6 +108,8 @@ OPTIONS: dict[str, str] = {
     "modify_mixlist": "",
     "keep_dtype": "",
     "keep_dtype_nodes": "",
+    "input_format": "",
+    "output_format": "",
 }
 """Options of the default pipeline and their defaults; the command lines write them with dashes."""
 
