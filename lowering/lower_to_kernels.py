@@ -31,6 +31,7 @@ from graph_engine.lowering.kernel_remarks import fell_apart, kernel_chosen, runs
 from graph_engine.lowering.kernels.decompositions import build_complete
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
+from graph_engine.lowering.selection.cube import reads_in_place
 from graph_engine.lowering.selection.table import select
 from graph_engine.lowering.static_sizes import require_static_sizes
 from graph_engine.lowering.views import is_view
@@ -49,9 +50,15 @@ class _Lowering:
     kernels: dict[Hashable, KernelOp] = field(default_factory=dict[Hashable, KernelOp])
     numbers: dict[str, int] = field(default_factory=dict[str, int])
 
+    waiting: list[Operation] = field(default_factory=list[Operation])
+    """Slices that their readers will take where they lie, unless one has no kernel."""
+
     def lower(self, op: Operation) -> None:
         """Replaces one operator, or the parts that it falls into."""
         if isinstance(op, ConstantOp | ReturnOp) or is_view(op):
+            return
+        if reads_in_place(op):
+            self.waiting.append(op)
             return
         if self.joins.join(op):
             passed("Joined", op, "its parts are written where they belong: nothing is copied")
@@ -65,6 +72,13 @@ class _Lowering:
         kernel_chosen(op, choice, kernel)
         with self.rewrites.rewrite("call-kernel", [op]):
             self.call(op, choice, kernel)
+
+    def take_waiting(self) -> list[Operation]:
+        """The slices that wait no longer for all of their readers."""
+        self.waiting = [op for op in self.waiting if op.parent is not None]  # else all readers have it in place
+        ready = [op for op in self.waiting if not reads_in_place(op)]
+        self.waiting = [op for op in self.waiting if op not in ready]
+        return ready
 
     def kernel(self, choice: Choice) -> KernelOp:
         """The kernel of a choice, built at its first use. Raises NoKernel if no tile of it fits the chip."""
@@ -101,7 +115,7 @@ class _Lowering:
             fell_apart(op, reason)
             with self.rewrites.rewrite("split-fused", [op]):
                 parts = inline(op)
-            for part in parts:
+            for part in [*self.take_waiting(), *parts]:
                 self.lower(part)
             return
         op.attributes["ge.no_kernel"] = StringAttr(reason)

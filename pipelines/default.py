@@ -52,7 +52,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "recognise-upsampling"),
     (Phase.SIMPLIFIED, "recognise-channel-shuffle"),
     (Phase.SIMPLIFIED, "propagate-transposes"),
-    (Phase.SIMPLIFIED, "flatten-matmul-rows"),
+    (Phase.SIMPLIFIED, "flatten-matmul-rows{soc=$soc}"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.SIMPLIFIED, "share-constants"),
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),

@@ -20,12 +20,16 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ge.core import DYNAMIC, shape_of
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.normalization import LayerNormOp, RmsNormOp
-from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
+from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp, TransposeOp
+from graph_engine.transforms.cuts_and_joins import part_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.pass_base import EXACT, GePass
 
 Roots = tuple[type[Operation], ...]
+
+FRACTAL_COLUMNS = 16
+"""Columns of a block in FRACTAL_NZ: heads of whole blocks are cut without moving anything."""
 
 
 def _exchanges_rows_and_heads(op: TransposeOp) -> bool:
@@ -84,6 +88,32 @@ class FuseMergeHeads(Pattern):
         return True
 
 
+class FuseSplitParts(Pattern):
+    """transpose(reshape(x))[i] -> split_heads(x)[heads of part i], where queries, keys and values are cut at once.
+
+    [B, S, 3 * H * D] as [3, B, H, S, D]: in FRACTAL_NZ all heads lie one behind the other in each matrix.
+    """
+
+    name = "fuse-split-parts"
+    root: ClassVar[Roots] = (SliceOp,)
+
+    def rewrite(self, op: SliceOp, rewriter: CountedRewriter) -> bool:
+        transpose, part = op.x.owner, part_of(op.result, 0)
+        if not isinstance(transpose, TransposeOp) or transpose.ints("perm") != (2, 0, 3, 1, 4) or part is None:
+            return False
+        reshape, (batch, rows, parts, heads, columns) = transpose.x.owner, shape_of(transpose.x)
+        if not isinstance(reshape, ReshapeOp) or len(part[1]) != 1 or columns % FRACTAL_COLUMNS:
+            return False
+        if shape_of(reshape.x)[-2:] != (rows, parts * heads * columns):
+            return False
+        made, x = _reshaped(reshape.x, (batch, rows, parts * heads * columns))
+        split = SplitHeadsOp(x, heads=parts * heads)
+        first = part[1].start * heads
+        own = SliceOp(split.result, starts=[first], ends=[first + heads], axes=[1])
+        rewriter.replace(op, [*made, split, own, ReshapeOp(own.result, shape=shape_of(op.result))])
+        return True
+
+
 class NormBehindHeads(Pattern):
     """transpose(norm(reshape(x))) -> norm(transpose(reshape(x))) for a norm of each head's columns, as Qwen has it."""
 
@@ -104,7 +134,7 @@ class NormBehindHeads(Pattern):
         return True
 
 
-PATTERNS = (FuseSplitHeads, FuseMergeHeads, NormBehindHeads)
+PATTERNS = (FuseSplitHeads, FuseMergeHeads, FuseSplitParts, NormBehindHeads)
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,7 @@ class _Writer:
         """`nt` blocks of rows of k or v in L1, (columns, nt, 16, 16), zeros behind the last key."""
         kb, shape, rest = self.kb, self.shape, self.shape.rest
         buf = kb.alloc(slot + "_last" * ragged, Space.L1, (columns, nt, 16, 16), DType.F16)
-        which = sum((b * step for b, step in zip(batch, side.steps, strict=True)), Expr())
+        which = sum((b * step for b, step in zip(batch, side.steps, strict=True)), Expr(side.start))
         at = (which * (columns * shape.n1) + n_at) * FRACTAL_ELEMENTS
         count = nt * 16 - (16 - rest if ragged else 0)
         there, here = (shape.n1 * FRACTAL_ELEMENTS, 16, 1), (nt * FRACTAL_ELEMENTS, 16, 1)

@@ -32,16 +32,18 @@ FRACTAL_ELEMENTS = 256
 class Side:
     """How an operand lies in memory.
 
-    `steps[i]`: matrices from neighbour to neighbour along batch axis i, 0 where one matrix serves them all.
+    `steps[i]`: matrices from neighbour to neighbour along batch axis i, 0 where one matrix serves them all; the first
+    one is number `start`.
     `k_rows`: K runs along the rows of the stored matrix, and fractals are transposed on the way to L0.
     """
 
     steps: tuple[int, ...] = (0,)
     k_rows: bool = False
+    start: int = 0
 
     def matrices(self, batch: tuple[int, ...]) -> int:
-        """How many matrices are stored."""
-        return 1 + sum(step * (count - 1) for step, count in zip(self.steps, batch, strict=True))
+        """How many matrices are stored, up to the last one that is read."""
+        return self.start + 1 + sum(step * (count - 1) for step, count in zip(self.steps, batch, strict=True))
 
     def stored(self, x1: int, k1: int) -> tuple[int, int]:
         """Blocks of 16, outer and inner, of a matrix of `x1` blocks beside K."""
@@ -53,7 +55,7 @@ class Side:
         """Blocks `k` by `x` (start, count each) of one matrix into L1, in the order of memory."""
         outer, inner = source.shape[1:3]
         (outer_at, outer_count), (inner_at, inner_count) = (x, k) if self.k_rows else (k, x)
-        at = outer_at * inner + inner_at
+        at = outer_at * inner + inner_at + self.start * outer * inner
         for index, step in zip(batch, self.steps, strict=True):
             at = at + index * (step * outer * inner)
         buf = kb.alloc(slot, Space.L1, (outer_count, inner_count, 16, 16), DType.F16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import lcm, prod
 
 import numpy as np
@@ -14,8 +15,10 @@ from graph_engine.dialects.ge.attention import Attention, attention_of, side_kin
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import Tensor
+from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.shape import SliceOp
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr
 from graph_engine.dialects.layout import NC1HWC0, FractalNZ, FractalZ, FractalZKN, encoding_of, physical_shape
 from graph_engine.lowering.kernels.attention import LOWEST, AttentionShape, ScoreInput, build_attention
@@ -38,7 +41,9 @@ from graph_engine.lowering.selection.choice import (
     require_static,
     tensor,
 )
+from graph_engine.lowering.views import is_view
 from graph_engine.target_ascend.isa.model import DType
+from graph_engine.transforms.cuts_and_joins import part_of
 
 
 def select_cube(op: Operation) -> Choice:
@@ -196,7 +201,9 @@ def _attention(region: Region, attention: Attention) -> Choice:
     scores = attention.scores.result
     for value in (q, k, v, attention.result.result):
         require_encoding(tensor(value), FractalNZ)
-    inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [q, k, v, *attention.sides]))
+    outside = _outside(region, [q, k, v, *attention.sides])
+    parts = [heads_within(value) for value in outside[:3]]
+    inputs: list[SSAValue | ConstantArgument] = [*(part.source for part in parts), *outside[3:]]
     if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (q, k, v, *attention.sides)):
         raise NoKernel("the attention kernel works in fp16")
     kinds = [side_kind(value, scores) for value in attention.sides]
@@ -204,7 +211,8 @@ def _attention(region: Region, attention: Attention) -> Choice:
         tensor(value).get_shape()[:-2] if kind != "number" else ()
         for value, kind in zip((q, k, v, *attention.sides), ("", "", "", *kinds), strict=True)
     ]
-    batch, steps = _batch(tensor(scores).get_shape()[:-2], *batches)
+    stored = [tensor(part.source).get_shape()[:-2] for part in parts] + batches[3:]
+    batch, steps = _batch(tensor(scores).get_shape()[:-2], *batches, stored=stored)
     number_of: dict[SSAValue, int] = {value: i for i, value in enumerate([scores, *attention.sides])}
     chain: list[Step] = []
     for op in attention.steps:
@@ -213,7 +221,11 @@ def _attention(region: Region, attention: Attention) -> Choice:
     d1, m1 = physical_shape(tensor(q))[-4:-2]
     keys, e1 = tensor(k).get_shape()[-2], physical_shape(tensor(v))[-4]
     scored = tuple(ScoreInput(str(kind), steps) for kind, steps in zip(kinds, steps[3:], strict=True))
-    sides = Side(steps[0]), Side(steps[1]), Side(steps[2], k_rows=True)
+    sides = (
+        Side(steps[0], start=parts[0].start),
+        Side(steps[1], start=parts[1].start),
+        Side(steps[2], k_rows=True, start=parts[2].start),
+    )
     shape = AttentionShape(m1, d1, e1, keys, batch, *sides, scored, tuple(chain))
     if shape.rest:
         behind = np.where(np.arange(16) < shape.rest, 0, LOWEST).astype(np.float32)
@@ -227,12 +239,52 @@ def _attention(region: Region, attention: Attention) -> Choice:
     )
 
 
-def _batch(result: Sequence[int], *sides: Sequence[int]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Batch axes, joined where all sides allow it, and for each side the matrices from neighbour to neighbour."""
+@dataclass(frozen=True)
+class Heads:
+    """Matrices of an operand of attention: those of `source` from number `start` on."""
+
+    source: SSAValue
+    start: int = 0
+
+
+def heads_within(value: SSAValue) -> Heads:
+    """Some heads of each batch of a tensor in FRACTAL_NZ where they lie, instead of a copy; or `value` as it is."""
+    op, rank = value.owner, len(tensor(value).get_shape())
+    if not isinstance(op, SliceOp) or is_view(op) or rank < 3:
+        return Heads(value)
+    part = part_of(value, rank - 3)
+    stored = encoding_of(tensor(op.x))
+    if part is None or not isinstance(stored, FractalNZ) or stored != encoding_of(tensor(value)):
+        return Heads(value)
+    return Heads(op.x, part[1].start)
+
+
+def reads_in_place(op: Operation) -> bool:
+    """Whether a slice takes heads that attention alone reads, where they lie: no task of its own."""
+    if not isinstance(op, SliceOp) or heads_within(op.result).source is not op.x or not op.result.uses:
+        return False
+    for use in op.result.uses:
+        attention = attention_of(use.operation)
+        if attention is None or not isinstance(fused := use.operation, FusedOp):
+            return False
+        inside = fused.block.args[use.index]
+        sides = [v for v in (*attention.scores.operands, *attention.result.operands) if v is inside]
+        if len(sides) != len(list(inside.uses)):
+            return False
+    return True
+
+
+def _batch(
+    result: Sequence[int], *sides: Sequence[int], stored: Sequence[Sequence[int]] | None = None
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Batch axes, joined where all sides allow it, and for each side the matrices from neighbour to neighbour.
+
+    `stored`: the batches that the sides are parts of, if they are parts.
+    """
     steps: list[tuple[int, ...]] = []
-    for side in sides:
-        own = (1,) * (len(result) - len(side)) + tuple(side)
-        steps.append(tuple(step if extent > 1 else 0 for step, extent in zip(row_major(own), own, strict=True)))
+    for side, whole in zip(sides, sides if stored is None else stored, strict=True):
+        own, whole = ((1,) * (len(result) - len(batch)) + tuple(batch) for batch in (side, whole))
+        steps.append(tuple(step if extent > 1 else 0 for step, extent in zip(row_major(whole), own, strict=True)))
     return merge_axes(tuple(result), steps)
 
 

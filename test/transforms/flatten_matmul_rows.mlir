@@ -23,3 +23,34 @@ func.func @guards(%a: tensor<4x32x8xf32>, %b: tensor<1x3x8xf32>, %c: tensor<4x3x
   %4 = ge.matmul %e, %w {transpose_a = true} : (tensor<4x8x3xf32>, tensor<8x6xf32>) -> tensor<4x3x6xf32>
   return %0, %1, %2, %3, %4 : tensor<4x32x6xf32>, tensor<1x3x6xf32>, tensor<4x3x6xf32>, tensor<?x3x6xf32>, tensor<4x3x6xf32>
 }
+
+// -----
+
+// Swin's windows: heads are cut out of each of 64 matrices of 49 rows, and joined again. Repacking would cost more than
+// a third of the Cube's work.
+// CHECK-LABEL: func.func @windows
+// CHECK: ge.matmul %x, %w : (tensor<64x49x96xf32>
+// CHECK: ge.matmul %{{.*}}, %p : (tensor<64x49x96xf32>
+func.func @windows(%x: tensor<64x49x96xf32>, %w: tensor<96x96xf32>, %p: tensor<96x96xf32>) -> tensor<64x49x96xf32> {
+  %0 = ge.matmul %x, %w : (tensor<64x49x96xf32>, tensor<96x96xf32>) -> tensor<64x49x96xf32>
+  %1 = ge.reshape %0 {shape = [64, 49, 3, 32]} : (tensor<64x49x96xf32>) -> tensor<64x49x3x32xf32>
+  %2 = ge.transpose %1 {perm = [0, 2, 1, 3]} : (tensor<64x49x3x32xf32>) -> tensor<64x3x49x32xf32>
+  %3 = ge.relu %2 : (tensor<64x3x49x32xf32>) -> tensor<64x3x49x32xf32>
+  %4 = ge.transpose %3 {perm = [0, 2, 1, 3]} : (tensor<64x3x49x32xf32>) -> tensor<64x49x3x32xf32>
+  %5 = ge.reshape %4 {shape = [64, 49, 96]} : (tensor<64x49x3x32xf32>) -> tensor<64x49x96xf32>
+  %6 = ge.matmul %5, %p : (tensor<64x49x96xf32>, tensor<96x96xf32>) -> tensor<64x49x96xf32>
+  return %6 : tensor<64x49x96xf32>
+}
+
+// -----
+
+// One row a matrix: sixteen times the Cube's work is dearer than any repacking.
+// CHECK-LABEL: func.func @rows_first
+// CHECK: ge.matmul %{{.*}}, %w : (tensor<197x768xf32>
+func.func @rows_first(%x: tensor<197x1x768xf32>, %w: tensor<768x768xf32>) -> tensor<12x197x64xf32> {
+  %0 = ge.matmul %x, %w : (tensor<197x1x768xf32>, tensor<768x768xf32>) -> tensor<197x1x768xf32>
+  %1 = ge.reshape %0 {shape = [197, 1, 12, 64]} : (tensor<197x1x768xf32>) -> tensor<197x1x12x64xf32>
+  %2 = ge.transpose %1 {perm = [1, 2, 0, 3]} : (tensor<197x1x12x64xf32>) -> tensor<1x12x197x64xf32>
+  %3 = ge.reshape %2 {shape = [12, 197, 64]} : (tensor<1x12x197x64xf32>) -> tensor<12x197x64xf32>
+  return %3 : tensor<12x197x64xf32>
+}

@@ -67,3 +67,32 @@ func.func @norms_that_stay(%x: tensor<1x3x32xf32>, %s: tensor<2x16xf32>, %t: ten
   %4 = ge.transpose %2 {perm = [0, 2, 1, 3]} : (tensor<1x3x2x16xf32>) -> tensor<1x2x3x16xf32>
   return %3, %4, %2 : tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>, tensor<1x3x2x16xf32>
 }
+
+// -----
+
+// Swin cuts queries, keys and values of each window at once: heads of the whole, and slices of these.
+// CHECK-LABEL: func.func @three_at_once
+// CHECK-NEXT: %[[H:.*]] = ge.split_heads %x {heads = 6} : (tensor<2x3x96xf32>) -> tensor<2x6x3x16xf32>
+// CHECK-NEXT: %[[K:.*]] = ge.slice %[[H]] {starts = [2], ends = [4], axes = [1], steps = [1]}
+// CHECK-NEXT: ge.reshape %[[K]] {shape = [1, 2, 2, 3, 16]}
+func.func @three_at_once(%x: tensor<2x3x96xf32>) -> tensor<1x2x2x3x16xf32> {
+  %0 = ge.reshape %x {shape = [2, 3, 3, 2, 16]} : (tensor<2x3x96xf32>) -> tensor<2x3x3x2x16xf32>
+  %1 = ge.transpose %0 {perm = [2, 0, 3, 1, 4]} : (tensor<2x3x3x2x16xf32>) -> tensor<3x2x2x3x16xf32>
+  %2 = ge.slice %1 {starts = [1], ends = [2], axes = [0], steps = [1]} : (tensor<3x2x2x3x16xf32>) -> tensor<1x2x2x3x16xf32>
+  return %2 : tensor<1x2x2x3x16xf32>
+}
+// Heads of 8 columns, rows of all windows in one matrix, two parts of three: they would be copied in any case.
+// CHECK-LABEL: func.func @parts_that_stay
+// CHECK-NOT: ge.split_heads
+func.func @parts_that_stay(%x: tensor<2x3x48xf32>, %y: tensor<6x96xf32>, %z: tensor<2x3x96xf32>) -> (tensor<1x2x2x3x8xf32>, tensor<1x2x2x3x16xf32>, tensor<2x2x2x3x16xf32>) {
+  %0 = ge.reshape %x {shape = [2, 3, 3, 2, 8]} : (tensor<2x3x48xf32>) -> tensor<2x3x3x2x8xf32>
+  %1 = ge.transpose %0 {perm = [2, 0, 3, 1, 4]} : (tensor<2x3x3x2x8xf32>) -> tensor<3x2x2x3x8xf32>
+  %2 = ge.slice %1 {starts = [1], ends = [2], axes = [0], steps = [1]} : (tensor<3x2x2x3x8xf32>) -> tensor<1x2x2x3x8xf32>
+  %3 = ge.reshape %y {shape = [2, 3, 3, 2, 16]} : (tensor<6x96xf32>) -> tensor<2x3x3x2x16xf32>
+  %4 = ge.transpose %3 {perm = [2, 0, 3, 1, 4]} : (tensor<2x3x3x2x16xf32>) -> tensor<3x2x2x3x16xf32>
+  %5 = ge.slice %4 {starts = [1], ends = [2], axes = [0], steps = [1]} : (tensor<3x2x2x3x16xf32>) -> tensor<1x2x2x3x16xf32>
+  %6 = ge.reshape %z {shape = [2, 3, 3, 2, 16]} : (tensor<2x3x96xf32>) -> tensor<2x3x3x2x16xf32>
+  %7 = ge.transpose %6 {perm = [2, 0, 3, 1, 4]} : (tensor<2x3x3x2x16xf32>) -> tensor<3x2x2x3x16xf32>
+  %8 = ge.slice %7 {starts = [1], ends = [3], axes = [0], steps = [1]} : (tensor<3x2x2x3x16xf32>) -> tensor<2x2x2x3x16xf32>
+  return %2, %5, %8 : tensor<1x2x2x3x8xf32>, tensor<1x2x2x3x16xf32>, tensor<2x2x2x3x16xf32>
+}
