@@ -68,13 +68,17 @@ def keeping(ops: Iterable[Operation]) -> tuple[str, list[str]]:
 
 
 def check_constants(ops: list[GeOp], ranges: Ranges) -> Iterator[Operation]:
-    """One remark for each constant with a number that fp16 does not have; gives the operators to keep in fp32."""
+    """One remark for each number of constants that fp16 does not have; gives the operators to keep in fp32.
+
+    Constants with the same such number are one cause: the mask of every layer.
+    """
     users: dict[SSAValue, list[GeOp]] = {}
     for op in ops:
         for index, value in enumerate(op.operands):
             origin = ranges.origin(value)
             if isinstance(origin.owner, ConstantOp) and element_of(origin) == f32 and not stays(op, index):
                 users.setdefault(origin, []).append(op)
+    causes: dict[float, list[GeOp]] = {}
     for constant, all_readers in users.items():
         bounds = ranges[constant]
         readers = [op for op in all_readers if not only_limits(op, constant, ranges)]
@@ -84,7 +88,10 @@ def check_constants(ops: list[GeOp], ranges: Ranges) -> Iterator[Operation]:
         if harmless_mask(constant, readers, ranges):
             text = f"reads the mask {number:g}, which fp16 does not have, but every softmax behind it gives the same"
             analysis("MaskSaturates", readers[0], text, value=number)
-            continue
+        else:
+            causes.setdefault(number, []).extend(readers)
+    for number, all_readers in causes.items():
+        readers = list(dict.fromkeys(all_readers))
         rounded = f"becomes {HALF.low if number < 0 else HALF.high:g}"
         becomes = "stays infinite, or becomes 65504 on a chip that saturates" if isinf(number) else rounded
         also = f" (so do {len(readers) - 1} more)" if len(readers) > 1 else ""

@@ -18,6 +18,23 @@ func.func @mask(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, t
 
 // -----
 
+// Each layer with a mask of its own, but with the same number: one cause, one warning. Another number is another cause.
+// CHECK-NEXT: warning: ge.add: reads (so do 1 more) the constant -2e+09, which is outside fp16's range and becomes -65504; --keep-dtype-nodes=ge.add,ge.softmax keep it in fp32 [check-fp16-range]
+// CHECK-NEXT: warning: ge.mul: reads the constant 1e+06, which is outside fp16's range and becomes 65504; --keep-dtype-nodes=ge.mul keeps it in fp32 [check-fp16-range]
+func.func @layers(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %one = ge.constant dense<[-2.0e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]> : tensor<8xf32>
+  %two = ge.constant dense<[-2.0e9, -2.0e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]> : tensor<8xf32>
+  %large = ge.constant dense<1.0e6> : tensor<f32>
+  %0 = ge.add %x, %one : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = ge.softmax %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = ge.add %x, %two : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %3 = ge.softmax %2 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %4 = ge.mul %3, %large : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %1, %4 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
 // Scores between -1 and 1 and a mask chosen before a softmax: proven harmless (see the end). Unbounded scores are not.
 // CHECK-NEXT: warning: ge.select: reads the constant -3.40282e+38
 func.func @proven(%x: tensor<4x8xf32>, %on: tensor<4x8xi1>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
