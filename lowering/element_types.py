@@ -7,8 +7,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.ports import input_names
 from graph_engine.errors import GraphEngineError
-from graph_engine.lowering.static_sizes import SHOWN, input_name, node_title
+from graph_engine.lowering.static_sizes import SHOWN, node_title
 from graph_engine.target_ascend.isa.model import DType
 
 STORABLE = frozenset(dtype.mlir for dtype in DType) - {DType.BF16.mlir}
@@ -18,7 +19,7 @@ STORABLE = frozenset(dtype.mlir for dtype in DType) - {DType.BF16.mlir}
 def require_element_types(function: FuncOp) -> None:
     """Raises GraphEngineError if a value has an element type that the chip cannot store."""
     lines = [
-        f"input '{input_name(function, index)}' is {type}"
+        f"input '{input_names(function)[index]}' is {type}"
         for index, type in enumerate(function.function_type.inputs)
         if not _storable(type)
     ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i8
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -34,19 +34,12 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.locations import source_nodes
+from graph_engine.dialects.ge.ports import input_names, output_names
 from graph_engine.dialects.layout import TransDataOp, groups_of
 from graph_engine.lowering.joins import Joins, Piece
 from graph_engine.lowering.lower_to_kernels import layout_bytes
 from graph_engine.lowering.views import is_whole_view, view_offset
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
-
-
-def _labels(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: str) -> list[str]:
-    names: list[str] = []
-    for i in range(count):
-        name = attributes.data[i].data.get("ge.name") if attributes is not None else None
-        names.append(name.data if isinstance(name, StringAttr) else f"{default}{i}")
-    return names
 
 
 @dataclass
@@ -70,8 +63,7 @@ class _Scheduler:
     def run(self) -> None:
         """Inputs, then operators in order, then what is left to copy into outputs."""
         block = self.func.body.block
-        args = self.func.arg_attrs
-        for i, (arg, label) in enumerate(zip(block.args, _labels(args, len(block.args), "x"), strict=True)):
+        for i, (arg, label) in enumerate(zip(block.args, input_names(self.func), strict=True)):
             self.buffer(BufferOp("input", arg.type, index=i, label=label), arg)
         last = block.last_op
         assert isinstance(last, ReturnOp)
@@ -109,10 +101,6 @@ class _Scheduler:
             wanted.setdefault(root, []).append(i)
         return wanted
 
-    def output_labels(self, last: ReturnOp) -> list[str]:
-        """Names of the outputs."""
-        return _labels(self.func.res_attrs, len(last.arguments), "y")
-
     def declare(self, value: SSAValue, outputs: dict[SSAValue, list[int]]) -> None:
         """A result's buffer: its place in a piece of memory that it shares with others, or one of its own."""
         place = self.joins.place(value)
@@ -140,7 +128,7 @@ class _Scheduler:
             last = self.func.body.block.last_op
             assert isinstance(last, ReturnOp)
             index = outputs[value].pop(0)
-            output = BufferOp("output", last.arguments[index].type, index=index, label=self.output_labels(last)[index])
+            output = BufferOp("output", last.arguments[index].type, index=index, label=output_names(self.func)[index])
             if output.tensor.type == value.type:
                 self.buffer(output, value)
             else:
@@ -151,7 +139,7 @@ class _Scheduler:
 
     def finish(self, last: ReturnOp, outputs: dict[SSAValue, list[int]]) -> None:
         """Copies what is returned twice, or is an input or a constant, into its outputs."""
-        labels = self.output_labels(last)
+        labels = output_names(self.func)
         for root, left in outputs.items():
             for index in left:
                 value = last.arguments[index]

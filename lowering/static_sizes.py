@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from graph_engine.dialects.ge.core import DYNAMIC, shape_text
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.locations import source_nodes
+from graph_engine.dialects.ge.ports import input_names
 from graph_engine.errors import GraphEngineError
 
 SHOWN = 10
@@ -19,7 +20,7 @@ def require_static_sizes(function: FuncOp) -> None:
     """Raises GraphEngineError if some size is unknown, naming where it comes from: model inputs, or operators whose
     results are as long as their data want."""
     inputs = [
-        f"input '{input_name(function, index)}' is {shape_text(shape_of_type(type))}"
+        f"input '{input_names(function)[index]}' is {shape_text(shape_of_type(type))}"
         for index, type in enumerate(function.function_type.inputs)
         if _unknown(type)
     ]
@@ -49,10 +50,3 @@ def node_title(op: Operation) -> str:
     """The node that an operator comes from, for messages."""
     names = [node.name for node in source_nodes(op.location)]
     return f"node '{names[0]}'" if names else "an operator"
-
-
-def input_name(function: FuncOp, index: int) -> str:
-    """The name of a model input, for messages."""
-    attributes = function.arg_attrs.data[index] if function.arg_attrs is not None else None
-    name = attributes.data.get("ge.name") if isinstance(attributes, DictionaryAttr) else None
-    return name.data if isinstance(name, StringAttr) else str(index)

@@ -157,7 +157,9 @@ def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
                 raise ValueError
             shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
         except ValueError:
-            raise GraphEngineError(f"--input-shape: '{part}' is not name:d0,d1,...") from None
+            raise GraphEngineError(
+                f"--input-shape: '{part}' is no name and extents, as in 'data:1,3,224,224'"
+            ) from None
         if name in shapes:
             raise GraphEngineError(f"--input-shape: '{name}' is given twice")
         shapes[name] = shape

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from graph_engine.dialects.ge.evaluate import Observer, evaluate_block
 from graph_engine.dialects.ge.interning import numpy_dtype, shape_of_type
+from graph_engine.dialects.ge.ports import input_names, output_names
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.runtime.tensor_files import Array, Port
 
@@ -34,8 +34,8 @@ class ReferenceGraph:
             )
         self.function = functions[0]
         types = self.function.function_type
-        self.inputs = _ports(types.inputs.data, self.function.arg_attrs)
-        self.outputs = _ports(types.outputs.data, self.function.res_attrs)
+        self.inputs = _ports(types.inputs.data, input_names(self.function))
+        self.outputs = _ports(types.outputs.data, output_names(self.function))
 
     def run(self, inputs: Sequence[Array], observer: Observer | None = None) -> list[Array]:
         """The outputs of the graph for `inputs`, in fp32 where an operator is fp16, rounded at its result.
@@ -49,14 +49,11 @@ class ReferenceGraph:
             raise GraphEngineError(f"the reference cannot run on these inputs: {problem}") from problem
 
 
-def _ports(types: Sequence[Attribute], attributes: Any) -> list[Port]:
-    names: Sequence[Any] = [None] * len(types) if attributes is None else attributes.data
+def _ports(types: Sequence[Attribute], names: Sequence[str]) -> list[Port]:
     ports: list[Port] = []
-    for index, (tensor, entry) in enumerate(zip(types, names, strict=True)):
+    for index, (tensor, name) in enumerate(zip(types, names, strict=True)):
         if not isinstance(tensor, TensorType):
             raise GraphEngineError(f"value {index} of the graph is {tensor}, the reference takes tensors")
-        named = entry.data.get("ge.name") if isinstance(entry, DictionaryAttr) else None
-        name = named.data if isinstance(named, StringAttr) else str(index)
         dtype = numpy_dtype(tensor.element_type)
         ports.append(Port(name, dtype, shape_of_type(tensor)))
     return ports

@@ -28,8 +28,12 @@ class PassSpec:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str:
-    """`, did you mean 'x'?` for the closest candidate, or nothing when none is close."""
-    close = get_close_matches(name, list(candidates), n=1, cutoff=0.6)
+    """`, did you mean 'x'?` for the closest candidate, or for the few that begin so; nothing when none is close."""
+    candidates = list(candidates)
+    longer = sorted(candidate for candidate in candidates if candidate.startswith(name))
+    if 1 < len(longer) < 4:
+        return f", did you mean {' or '.join(map(repr, longer))}?"
+    close = get_close_matches(name, candidates, n=1, cutoff=0.6)
     return f", did you mean '{close[0]}'?" if close else ""
 
 

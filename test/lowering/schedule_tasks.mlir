@@ -32,7 +32,7 @@ ascend.kernel @k(%x: memref<128xf16, #ascend.gm> r, %y: memref<128xf16, #ascend.
   }
 }
 // CHECK-LABEL: ascend.task.program @views
-// CHECK-NEXT: %x = ascend.task.buffer input 0 "x0" : tensor<8x16xf16>
+// CHECK-NEXT: %x = ascend.task.buffer input 0 "x" : tensor<8x16xf16>
 // CHECK-NEXT: %a = ascend.task.buffer input 0 alias(%x : tensor<8x16xf16>) : tensor<128xf16>
 // CHECK-NEXT: %[[Y:.*]] = ascend.task.buffer output 0 "y0" : tensor<16x8xf16>
 // CHECK-NEXT: %b = ascend.task.buffer output 0 alias(%[[Y]] : tensor<16x8xf16>) : tensor<128xf16>
@@ -65,7 +65,7 @@ ascend.kernel @k(%x: memref<128xf16, #ascend.gm> r, %y: memref<128xf16, #ascend.
   }
 }
 // CHECK-LABEL: ascend.task.program @copies
-// CHECK-NEXT: %x = ascend.task.buffer input 0 "x0"
+// CHECK-NEXT: %x = ascend.task.buffer input 0 "x"
 // CHECK-NEXT: %y = ascend.task.buffer output 0 "a"
 // CHECK-NEXT: %c = ascend.task.buffer weight
 // CHECK-NEXT: %[[B:.*]] = ascend.task.buffer output 1 "b"

@@ -101,7 +101,10 @@ def test_all_unsupported_operators_are_reported(tmp_path: Path, capsys: pytest.C
         (["--mlir-to-om", "f.mlir"], "error: an OM file is binary: name it with -o"),
         (["--mlir-to-om", "f.mlir", "-o", "f.om"], "error: 'f.mlir' is at phase 'imported', an OM file needs 'tasks'"),
         (["--mlir-to-om", "f.mlir", "-o", "f.om", "--input-shape", "x:1"], "error: --input-shape goes with"),
-        (["--onnx-to-mlir", "m.onnx", "--input-shape", "x"], "error: --input-shape: 'x' is not name:d0,d1,..."),
+        (
+            ["--onnx-to-mlir", "m.onnx", "--input-shape", "x"],
+            "error: --input-shape: 'x' is no name and extents, as in 'data:1,3,224,224'",
+        ),
         (["--onnx-to-mlir", "m.onnx", "--input-shape", "z:1,2"], "z"),
         (["m.onnx"], "error: one of the arguments --onnx-to-mlir --mlir-to-om --om-to-mlir is required"),
         (["--onnx-to-mlr", "m.onnx"], "error: "),
