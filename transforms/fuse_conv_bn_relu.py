@@ -8,7 +8,8 @@
     %4 = ge.fused ins(%x, %w2, %b2, %shortcut : ...) {anchor = "ge.conv2d"} { conv2d, add, relu }
 
 with w2 = w * factor and b2 = shift per output channel as fp32 recipes: rounding comes later and once. Nothing is moved
-across a value that somebody else uses or that leaves the graph. What goes along behind the convolution: `epilogue.py`.
+across a value that somebody else uses or that leaves the graph. What goes along behind the convolution: `epilogue.py`; past
+the spreading of a transposed convolution: `lift_over_spread.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from graph_engine.transforms.batch_norm import affine_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.epilogue import fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user, why_not_single
+from graph_engine.transforms.lift_over_spread import LiftOverSpread
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped, spread
 from graph_engine.transforms.remarks import Kind, missed, passed, wanted
@@ -159,8 +161,8 @@ class FuseConvBnRelu(GePass):
     soc: str = field(default="Ascend310P3", metadata={"help": "chip whose instruction times say what leaves along"})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [pattern() for pattern in PATTERNS])
         context, soc = RewriteContext.current(), load_soc(self.soc)
+        apply_patterns(op, [LiftOverSpread(soc.c0["f16"]), *(pattern() for pattern in PATTERNS)])
         for block in graphs(op):
             for norm in block.ops if wanted(Kind.MISSED) else ():
                 if isinstance(norm, BatchNormOp):

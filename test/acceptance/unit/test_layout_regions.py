@@ -120,3 +120,27 @@ def test_sums_over_rows_of_padding() -> None:
     )
     scores = b.node("MatMul", [left, b.node("Transpose", [b.node("Sigmoid", [right])], perm=[1, 0])])
     tasks(b.model(b.node("MatMul", [b.node("Softmax", [scores], axis=-1), right]), scores))
+
+
+def test_what_follows_a_transposed_convolution_leaves_with_it() -> None:
+    """BatchNorm, bias and SiLU a channel: a convolution, the spreading of its pixels, and a convolution."""
+    b = GraphBuilder(4)
+    x = b.conv(b.input("x", (2, 3, 6, 5)), 3, 16)
+    x = b.node("ConvTranspose", [x, b.weight((16, 8, 2, 2))], strides=[2, 2])
+    x = b.node("Add", [b.batch_norm(x, 8), b.weight((1, 8, 1, 1))])
+    x = b.node("Mul", [x, b.node("Sigmoid", [x])])
+    found = tasks(b.model(b.conv(x, 8, 8)))
+    assert found == {"Conv2D": 3, "TransData": 4, "TransposeD": 1}
+
+
+def test_branches_of_one_input() -> None:
+    """Inception's block: three convolutions of 1 x 1 are one, and all branches are written into the block's result."""
+    b = GraphBuilder(6)
+    x = b.conv_bn_relu(b.input("x", (1, 3, 9, 9)), 3, 32)
+    small, middle, large = (b.conv_bn_relu(x, 32, channels, 1) for channels in (16, 32, 48))
+    middle, large = b.conv_bn_relu(middle, 32, 32), b.conv_bn_relu(large, 48, 16)
+    pooled = b.node("MaxPool", [x], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[1, 1])
+    pooled = b.conv_bn_relu(pooled, 32, 24, 1)
+    block = b.node("Concat", [small, middle, large, pooled], axis=1)
+    found = tasks(b.model(b.conv(block, 88, 8)))
+    assert found == {"Conv2D": 6, "MaxPoolV3": 1, "TransData": 2}
