@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i8
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
@@ -31,8 +32,17 @@ from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, python_valu
 from graph_engine.dialects.ge.elementwise import AddOp, MaximumOp, ReluOp
 from graph_engine.dialects.ge.interning import element_name, tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.pooling import MaxPoolOp
-from graph_engine.dialects.ge.quantization import Conv2dIntegerOp, DequantizeOp, QuantizeOp, RequantizeOp
+from graph_engine.dialects.ge.pooling import GlobalAvgPoolOp, MaxPoolOp
+from graph_engine.dialects.ge.precision import FP32, precision_of, set_precision
+from graph_engine.dialects.ge.quantization import (
+    Conv2dIntegerOp,
+    DequantizeOp,
+    MatmulIntegerOp,
+    QuantizedAddOp,
+    QuantizeOp,
+    RequantizeOp,
+)
+from graph_engine.dialects.ge.reduction import ReduceMeanOp
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr
 from graph_engine.errors import GraphEngineError
@@ -164,7 +174,7 @@ class IntegerConvolution(Pattern):
         made: list[Operation] = []
 
         def constant(array: Array, name: str) -> SSAValue:
-            made.append(ConstantOp(constant_attr(array, name), result_type=None))
+            made.append(_constant(array, name))
             return made[-1].results[0]
 
         def put(new: GeOp) -> SSAValue:
@@ -177,8 +187,9 @@ class IntegerConvolution(Pattern):
         filters = made[-1].results[0]
         zeros = (np.asarray(z).reshape(()).astype(t) for z, t in ((x.zero, x.zero.dtype), (0, np.int8)))
         x_zero, w_zero = (constant(zero, "zero_point") for zero in zeros)
-        window = product.properties if isinstance(product, Conv2dOp) else {}
-        sums = put(_integer_product(images, filters, x_zero, w_zero, window))
+        names = ("strides", "pads", "dilations", "group") if isinstance(product, Conv2dOp) else ()
+        window = {name: product.attribute_values()[name] for name in names}
+        sums = put(Conv2dIntegerOp(images, filters, x_zero, w_zero, **window))
         if bias is not None:
             steps = np.rint(np.broadcast_to(bias.reshape(-1).astype(float), (outputs,)) / scales.astype(float))
             sums = put(AddOp(sums, constant(steps.astype(np.int32).reshape(1, -1, 1, 1), "bias")))
@@ -191,16 +202,6 @@ class IntegerConvolution(Pattern):
         rewriter.sources(product)
         rewriter.replace(op, made)
         return True
-
-
-def _integer_product(
-    x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue, window: dict[str, Attribute]
-) -> Conv2dIntegerOp:
-    plain = Conv2dIntegerOp(x, w, x_zero, w_zero) if not window else None
-    if plain is not None:
-        return plain
-    op = Conv2dIntegerOp.create(operands=[x, w, x_zero, w_zero], result_types=[], properties=dict(window))
-    return Conv2dIntegerOp.create(operands=[x, w, x_zero, w_zero], result_types=op.infer(), properties=dict(window))
 
 
 def _factors(product: Conv2dOp | MatmulOp) -> tuple[Quantised, Quantised, Array | None] | None:
@@ -235,6 +236,98 @@ def _factors(product: Conv2dOp | MatmulOp) -> tuple[Quantised, Quantised, Array 
     return x, Quantised(signed, w.scale, np.zeros(()), 0), numbers
 
 
+class WeightsAroundZero(Pattern):
+    """conv2d_integer with weights of any zero point -> with signed weights around 0, where they fit 8 bits."""
+
+    name = "weights-around-zero"
+    root: ClassVar[Roots] = (Conv2dIntegerOp,)
+
+    def rewrite(self, op: Conv2dIntegerOp, rewriter: CountedRewriter) -> bool:
+        w, zero = known(op.w), known(op.w_zero)
+        if w is None or zero is None:
+            return False
+        try:
+            point = zero.numbers()
+        except GraphEngineError:
+            return False
+        if w.type.element_type == i8 and not point.any():
+            return False
+        signed = around_zero(w, point)
+        if signed is None:
+            return False
+        filters, none = signed.op(), _constant(np.zeros((), np.int8), "zero_point")
+        operands = [op.x, filters.result, op.x_zero, none.result]
+        new = Conv2dIntegerOp.create(operands=operands, result_types=op.result_types, properties=dict(op.properties))
+        rewriter.replace(op, [filters, none, new])
+        return True
+
+
+class RowsAsImages(Pattern):
+    """requantize(matmul_integer(x, w) + b), w and b constants -> requantize(conv2d_integer(x, w) + b), rows as pixels."""
+
+    name = "rows-as-images"
+    root: ClassVar[Roots] = (RequantizeOp,)
+
+    def rewrite(self, op: RequantizeOp, rewriter: CountedRewriter) -> bool:
+        value, bias = op.x, None
+        if isinstance(value.owner, AddOp):
+            product = next((v for v in value.owner.operands if isinstance(v.owner, MatmulIntegerOp)), None)
+            if product is None or single_user(value) is not op:
+                return False
+            bias, value = known(value.owner.other(product)), product
+            if bias is None:
+                return False
+        product, factor = value.owner, known(op.factor)
+        if not isinstance(product, MatmulIntegerOp) or single_user(value) is None or factor is None:
+            return False
+        w, zero, x_zero = known(product.b), known(product.b_zero), known(product.a_zero)
+        outputs = shape_of(value)[-1]
+        if w is None or zero is None or x_zero is None or x_zero.elements != 1 or len(shape_of(product.a)) != 2:
+            return False
+        fits = all(c is None or c.elements in (1, outputs) for c in (bias, factor, zero))
+        if not fits or len(w.shape) != 2 or DYNAMIC in shape_of(value) or known(op.zero_point) is None:
+            return False
+        made: list[Operation] = []
+
+        def put(new: GeOp) -> SSAValue:
+            made.append(new)
+            return new.result
+
+        turned = computed("ge.transpose", [w], tensor_type(w.shape[::-1], w.type.element_type), perm=[1, 0])
+        filters = put(reshaped(turned, (*turned.shape, 1, 1)).op())
+        points = put(reshaped(zero, (zero.elements, 1, 1, 1)).op()) if zero.elements > 1 else product.b_zero
+        images = put(ReshapeOp(product.a, shape=(*shape_of(product.a), 1, 1)))
+        sums = put(Conv2dIntegerOp(images, filters, product.a_zero, points))
+        if bias is not None:
+            sums = put(AddOp(sums, put(reshaped(bias, (1, bias.elements, 1, 1)).op())))
+        scaled = put(RequantizeOp(sums, put(reshaped(factor, (1, factor.elements, 1, 1)).op()), op.zero_point))
+        put(ReshapeOp(scaled, shape=shape_of(op.result)))
+        rewriter.sources(product)
+        rewriter.replace(op, made)
+        return True
+
+
+class PlainAddition(Pattern):
+    """quantized_add(a, b) of one shape -> quantize(dequantize(a) + dequantize(b)): where a tie falls may differ by a step."""
+
+    name = "plain-addition"
+    root: ClassVar[Roots] = (QuantizedAddOp,)
+
+    def rewrite(self, op: QuantizedAddOp, rewriter: CountedRewriter) -> bool:
+        numbers = (op.a_scale, op.a_zero, op.b_scale, op.b_zero, op.y_scale, op.y_zero)
+        same = shape_of(op.a) == shape_of(op.b)
+        if not same or len(shape_of(op.a)) != 4 or any(known(number) is None for number in numbers):
+            return False
+        first, second = DequantizeOp(op.a, op.a_scale, op.a_zero), DequantizeOp(op.b, op.b_scale, op.b_zero)
+        total = AddOp(first.result, second.result)
+        rewriter.replace(op, [first, second, total, QuantizeOp(total.result, op.y_scale, op.y_zero)])
+        return True
+
+
+def _constant(array: Array, name: str) -> ConstantOp:
+    return ConstantOp(constant_attr(array, name))
+
+
 def around_zero(w: Known, zero: Array) -> Known | None:
     """w - zero, one zero or one an output, as signed numbers of 8 bits; None where they do not fit. Reads w if it must."""
     if w.type.element_type == i8 and not zero.any():
@@ -252,8 +345,6 @@ def integer_region(op: Conv2dIntegerOp) -> list[Operation] | None:
     """The convolution with all that the kernel does on the way out, if its constants are such as the Cube takes."""
     w, x_zero, w_zero = known(op.w), known(op.x_zero), known(op.w_zero)
     if w is None or x_zero is None or w_zero is None or x_zero.elements != 1 or DYNAMIC in shape_of(op.result):
-        return None
-    if w.type.element_type != i8 or w_zero.numbers().any():
         return None
     members: list[Operation] = [op]
     user = single_user(op.result)
@@ -321,6 +412,35 @@ def gather_regions(block: Block, context: RewriteContext) -> None:
             gather(rewriter, _ordered(members), op)
 
 
+class MeanOfPixels(Pattern):
+    """quantize(global_avg_pool(dequantize(x))) -> with a reduction in between, which needs no blocks of channels."""
+
+    name = "mean-of-pixels"
+    root: ClassVar[Roots] = (GlobalAvgPoolOp,)
+
+    def rewrite(self, op: GlobalAvgPoolOp, rewriter: CountedRewriter) -> bool:
+        shape = shape_of(op.x)
+        quantised = isinstance(op.x.owner, DequantizeOp) and isinstance(single_user(op.result), QuantizeOp)
+        if not quantised or DYNAMIC in shape:
+            return False
+        rewriter.replace(op, ReduceMeanOp(op.x, axes=list(range(2, len(shape))), keepdims=True))
+        return True
+
+
+def keep_exact(block: Block) -> None:
+    """Means between quantised tensors, and results that leave the graph, stay in fp32: fp16 would move them by a step."""
+    for op in block.ops:
+        if not isinstance(op, DequantizeOp) or element_of(op.result) != f32 or precision_of(op) is not None:
+            continue
+        users = {use.operation for use in op.result.uses}
+        mean = next(iter(users)) if len(users) == 1 else None
+        if users and all(isinstance(user, ReturnOp) for user in users):
+            set_precision(op, FP32)
+        elif isinstance(mean, ReduceMeanOp) and isinstance(single_user(mean.result), QuantizeOp):
+            set_precision(op, FP32)
+            set_precision(mean, FP32)
+
+
 def _ordered(members: Sequence[Operation]) -> list[Operation]:
     """Members in dataflow order."""
     left, order = list(members), []
@@ -344,8 +464,9 @@ class FuseQuantized(GePass):
     numerics = APPROXIMATE(0.01)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [QuantiseOnce(), MoveQuantised()])
-        apply_patterns(op, [IntegerConvolution()])
+        apply_patterns(op, [QuantiseOnce(), MoveQuantised(), MeanOfPixels()])
+        apply_patterns(op, [IntegerConvolution(), RowsAsImages(), WeightsAroundZero(), PlainAddition()])
         context = RewriteContext.current()
         for block in graphs(op):
             gather_regions(block, context)
+            keep_exact(block)

@@ -32,7 +32,8 @@ from graph_engine.target_ascend.soc.soc import Soc
 class ConvShape:
     """A convolution as the Cube sees it; of one block of groups, c1 counts blocks of c0 and n1 blocks of 16.
 
-    `dtype` is that of the input; outside the image it holds `padding`.
+    `dtype` is that of the input; outside the image it holds `padding`. The sum of `filters` filters of one shape is the
+    weight: of numbers of 9 bits.
     """
 
     batch: int
@@ -50,6 +51,7 @@ class ConvShape:
     bias: bool
     dtype: DType = DType.F16
     padding: int = 0
+    filters: int = 1
 
     @property
     def quantised(self) -> bool:
@@ -208,12 +210,13 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     epilogue = leaving(epilogue, shape.bias, soc)
     tiling = choose_conv_tiling(shape, epilogue, soc)
     x = Arg("x", (shape.batch, shape.groups * shape.c1, shape.h, shape.w, shape.c0), shape.dtype, "r")
-    w = Arg("w", (shape.groups, shape.k1, shape.n1, 16, shape.c0), shape.weights, "r")
+    size = (shape.groups, shape.k1, shape.n1, 16, shape.c0)
+    w = [Arg(f"w{number or ''}", size, shape.weights, "r") for number in range(shape.filters)]
     bias = [Arg("bias", (shape.groups * shape.n1 * 16,), DType.F32, "r")] if shape.bias else []
     plane = (shape.batch, shape.groups * shape.n1 // shape.n_unit, shape.ho, shape.wo, shape.c0)
     y = Arg("y", plane, epilogue.out_dtype, "w")
     shares = split_bands(shape, tiling.rows, tiling.columns, tiling.m_cores)
-    kb = KernelBuilder(name, [x, w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
+    kb = KernelBuilder(name, [x, *w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
     writer = _ConvWriter(kb, shape, tiling, epilogue)
     for first, cores, x_step, y_step in _core_groups(shares) if tiling.n_cores == 1 else ():
         with kb.blocks(first, first + cores) as blk:
@@ -270,18 +273,22 @@ class _ConvWriter:
     def _bias(self) -> Buf | None:
         return self.kb.args[2] if self.shape.bias else None
 
-    def _weights(self, base: Expr, n: int) -> Buf:
+    def _weights(self, base: Expr, n: int) -> list[Buf]:
+        """`n` channel blocks of every filter in L1."""
+        return [self._filter(number, base, n) for number in range(self.shape.filters)]
+
+    def _filter(self, number: int, base: Expr, n: int) -> Buf:
         kb, shape = self.kb, self.shape
-        w_l1 = kb.alloc("w_l1", Space.L1, (shape.k1, n, 16, shape.c0), shape.weights)
+        w_l1 = kb.alloc(f"w{number or ''}_l1", Space.L1, (shape.k1, n, 16, shape.c0), shape.weights)
         strides = (shape.n1 * shape.fractal, shape.fractal, shape.c0, 1)
-        kb.copy(kb.view(w_l1), kb.view(kb.args[1], base, w_l1.shape, strides))
+        kb.copy(kb.view(w_l1), kb.view(kb.args[1 + number], base, w_l1.shape, strides))
         return w_l1
 
     def positions(
         self,
         band: Band,
         x_l1: Buf,
-        weights: Buf,
+        weights: list[Buf],
         w_at: Expr,
         nt: int,
         y_at: Expr,
@@ -299,14 +306,15 @@ class _ConvWriter:
             mt = -(-m // 16)
             l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), shape.sums)
             first = True
-            for k_at, kt in kb.tiles(shape.k1, tiling.kt, "k"):
-                l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, c0), shape.dtype)
-                kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at, float(shape.padding))
-                l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, c0), shape.weights)
-                row = weights.shape[1] * fractal
-                kb.load2d(kb.view(l0b), kb.view(weights, k_at * row + w_at, l0b.shape, (row, fractal, c0, 1)))
-                step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
-                kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None, bias)
-                first = False
+            for source in weights:
+                for k_at, kt in kb.tiles(shape.k1, tiling.kt, "k"):
+                    l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, c0), shape.dtype)
+                    kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at, float(shape.padding))
+                    l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, c0), shape.weights)
+                    row = source.shape[1] * fractal
+                    kb.load2d(kb.view(l0b), kb.view(source, k_at * row + w_at, l0b.shape, (row, fractal, c0, 1)))
+                    step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
+                    kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None, bias)
+                    first = False
             tile = EpilogueTile(l0c, mt, m, y_at + m_at * c0, shape.ho * shape.wo * 16, n_at)
             self.epilogue.emit(kb, tile, nt, tiling.nc, vectors)

@@ -137,7 +137,7 @@ def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list
     start = min(shape.ho, per_core)
     bands = [(rows, shape.wo) for rows in sorted({*halves(start), *halves(shape.ho)}, reverse=True)]
     row = shape.c1 * shape.reach(0, 1) * shape.w * 32
-    if shape.ho == 1 or versions * (row + shape.k1 * FRACTAL) > soc.buffers["l1"]:
+    if shape.ho == 1 or versions * (row + shape.filters * shape.k1 * FRACTAL) > soc.buffers["l1"]:
         share = -(-shape.wo // max(1, cores // shape.batch))
         widths = {-(-width // 16) * 16 for width in (*halves(shape.wo), *halves(share))}
         bands += [(1, width) for width in sorted(widths, reverse=True) if width < shape.wo]
@@ -155,7 +155,7 @@ def _candidate(
     groups = n_share if shape.groups > 1 else 1
     n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
     x_bytes = shape.c1 * shape.reach(0, rows) * shape.reach(1, columns) * 32
-    w_bytes = shape.k1 * (n if resident else nt) * FRACTAL
+    w_bytes = shape.filters * shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
     if x_bytes * (versions if many_bands else 1) + w_bytes * (versions if many_weights else 1) > soc.buffers["l1"]:
         return None
@@ -172,8 +172,9 @@ def _candidate(
     n_tiles, m_tiles, k_tiles = -(-n // nt), -(-m1 // tile.mt), -(-shape.k1 // tile.kt)
     loads = share * groups
     w_reads = groups if resident else loads
-    w_total = shape.k1 * n * FRACTAL * w_reads
-    w_first = shape.k1 * n * FRACTAL * groups
+    k1 = shape.filters * shape.k1
+    w_total = k1 * n * FRACTAL * w_reads
+    w_first = k1 * n * FRACTAL * groups
     # Weights that several cores read come from DDR once; repeated reads come from L2.
     w_cycles = w_first / m_cores / ddr_rate + (w_total - w_first / m_cores) / l2.bytes_per_cycle
     mte2 = loads * x_bytes / ddr_rate / (n_cores if shape.groups == 1 else 1) + w_cycles
@@ -182,10 +183,10 @@ def _candidate(
     y_bytes = loads * m1 * n * 256 * (1 if shape.quantised else 2)
     mte2 += tiles * y_bytes / ddr_rate
     mte2 += ddr.latency_cycles * (loads + (0 if resident else loads * n_tiles))
-    steps = loads * n_tiles * m_tiles * k_tiles
-    cube = loads * m1 * n * shape.k1 + soc.cube.fixed_cycles * steps
-    mte1 = loads * n_tiles * m1 * shape.k1 * FRACTAL / soc.path("l1", "l0a").bytes_per_cycle
-    mte1 += loads * m_tiles * n * shape.k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle
+    steps = loads * n_tiles * m_tiles * k_tiles * shape.filters
+    cube = loads * m1 * n * k1 + soc.cube.fixed_cycles * steps
+    mte1 = loads * n_tiles * m1 * k1 * FRACTAL / soc.path("l1", "l0a").bytes_per_cycle
+    mte1 += loads * m_tiles * n * k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle
     mte1 += 78 * steps
     vec = loads * m1 * n * epilogue.fractal_cycles + 120.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc)
     mte3 = y_bytes / ddr_rate

@@ -55,7 +55,7 @@ class Requantise:
     def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[Buf]:
         """Bias and factor of the channel blocks channel..channel+n into UB, once a core."""
         loaded: list[Buf] = []
-        for slot, source in zip(("bias", "factor"), kb.args[2:4], strict=True):
+        for slot, source in zip(("bias", "factor"), kb.args[-3:-1], strict=True):
             ub = kb.alloc(slot, Space.UB, (n, 16), source.dtype)
             kb.copy(kb.view(ub), kb.view(source, channel * 16, (n, 16), (16, 1)))
             loaded.append(ub)

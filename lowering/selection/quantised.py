@@ -1,7 +1,8 @@
 """The integer convolution of 8-bit numbers with its way back to 8 bits: constants as the Cube wants them.
 
 The Cube multiplies x by w as they are. Zero points of x leave by the bias, since sum((x - z) w) = sum(x w) - z sum(w);
-padding holds the zero point, so that the same holds at the borders.
+padding holds the zero point, so that the same holds at the borders. Weights that have 9 bits around their zero point are
+the sum of two filters (three if some are 255), which doubles the work.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from math import lcm, prod
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
@@ -18,7 +19,7 @@ from graph_engine.dialects.ge.elementwise import AddOp, MaximumOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp, RequantizeOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr, fold_attr, materialize
-from graph_engine.dialects.layout import NC1HWC0, FractalZ, encoding_of, physical_shape
+from graph_engine.dialects.layout import NC1HWC0, FractalZ, encoding_of, physical_shape, with_encoding
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import RANGES, Requantise
@@ -46,8 +47,8 @@ def select_integer_convolution(op: Operation) -> Choice:
     y = tensor(region.yielded[0])
     for ty in (tensor(conv.x), y):
         require_encoding(ty, NC1HWC0)
-    if not isinstance(encoding_of(tensor(conv.w)), FractalZ) or dtype_of_tensor(tensor(conv.w)) is not DType.I8:
-        raise NoKernel("the filter is no FRACTAL_Z of signed numbers")
+    if not isinstance(encoding_of(tensor(conv.w)), FractalZ):
+        raise NoKernel("the filter is not stored as FRACTAL_Z")
     dtype, out = dtype_of_tensor(tensor(conv.x)), dtype_of_tensor(y)
     if dtype not in RANGES or out not in RANGES:
         raise NoKernel("the kernel of integers reads and writes 8 bits")
@@ -64,19 +65,18 @@ def select_integer_convolution(op: Operation) -> Choice:
     if blocks > 1 and (blocks * c1 != -(-c // 32) or blocks * n1 != -(-cout // 32)):
         raise NoKernel("blocks of groups do not fall on multiples of 32 channels")
     zero = _number(_constant(region, conv.x_zero))
-    if _number(_constant(region, conv.w_zero)):
-        raise NoKernel("the zero point of the weights is not zero")
+    filters = _filters(region, conv)
     target = _number(_constant(region, requantize.zero_point))
     pads = values["pads"]
     shape = ConvShape(
         n, blocks, c1, h, wd, 2 * n1, ho, wo, (kh, kw), tuple(values["strides"]), tuple(values["dilations"]),
-        (pads[0], pads[1], pads[2], pads[3]), False, dtype, zero if any(pads) else 0,
+        (pads[0], pads[1], pads[2], pads[3]), False, dtype, zero if any(pads) else 0, len(filters),
     )  # fmt: skip
     epilogue = Requantise(target, relu, out)
     channels = blocks * n1 * 32
     bias = _bias(region, conv, added, zero, channels)
     factor = _vector(_constant(region, requantize.factor), cout, channels, f32)
-    inputs: list[SSAValue | ConstantArgument] = [_outside(region, conv.x), _outside(region, conv.w), bias, factor]
+    inputs: list[SSAValue | ConstantArgument] = [_outside(region, conv.x), *filters, bias, factor]
     return Choice(
         ("conv2d", shape, epilogue),
         "conv2d_integer_relu" if relu else "conv2d_integer",
@@ -136,6 +136,44 @@ def _number(constant: Attribute) -> int:
     return int(numbers.flat[0])
 
 
+def _filters(region: Region, conv: Conv2dIntegerOp) -> list[SSAValue | ConstantArgument]:
+    """The weights around zero as they are if they are signed numbers of 8 bits; else filters that add up to them."""
+    zero = _constant(region, conv.w_zero)
+    points = materialize(zero, attribute_type(zero))
+    element = dtype_of_tensor(tensor(conv.w))
+    if element is DType.I8 and not points.any():
+        return [_outside(region, conv.w)]
+    around = _around_zero(region, conv)
+    shape = shape_of(conv.w)
+    stored = with_encoding(tensor_type(shape, i8), encoding_of(tensor(conv.w)))
+
+    def packed(numbers: Attribute) -> ConstantArgument:
+        small = fold_attr("ge.cast", [numbers], {"to": "i8"}, tensor_type(shape, i8))
+        return ConstantArgument(fold_attr("layout.transdata", [small], {}, stored), stored)
+
+    wide, (low, high) = tensor_type(shape, i32), RANGES[DType.I8]
+    ends = [constant_attr(np.array([end], np.int32), "end") for end in (low, high)]
+    smallest, largest = (
+        end - int(point) for end, point in zip(RANGES[element], (points.max(), points.min()), strict=True)
+    )
+    filters: list[SSAValue | ConstantArgument] = []
+    while smallest < low or largest > high:
+        part = fold_attr("ge.minimum", [fold_attr("ge.maximum", [around, ends[0]], {}, wide), ends[1]], {}, wide)
+        filters.append(packed(part))
+        around = fold_attr("ge.sub", [around, part], {}, wide)
+        smallest, largest = min(0, smallest - low), max(0, largest - high)
+    return [*filters, packed(around)]
+
+
+def _around_zero(region: Region, conv: Conv2dIntegerOp) -> Attribute:
+    """w - zero point in i32, a recipe."""
+    w, zero = _constant(region, conv.w), _constant(region, conv.w_zero)
+    wide = tensor_type(shape_of(conv.w), i32)
+    point_type = tensor_type(attribute_type(zero).get_shape(), i32)
+    operands = [fold_attr("ge.cast", [a], {"to": "i32"}, t) for a, t in ((w, wide), (zero, point_type))]
+    return fold_attr("ge.sub", operands, {}, wide)
+
+
 def _bias(region: Region, conv: Conv2dIntegerOp, added: SSAValue | None, zero: int, channels: int) -> ConstantArgument:
     """bias - zero * (sum of each filter), a recipe."""
     outputs = shape_of(conv.w)[0]
@@ -144,9 +182,7 @@ def _bias(region: Region, conv: Conv2dIntegerOp, added: SSAValue | None, zero: i
     if added is not None:
         bias = _vector(_constant(region, added), outputs, outputs, i32).value
     if zero:
-        w = _constant(region, conv.w)
-        wide = fold_attr("ge.cast", [w], {"to": "i32"}, tensor_type(shape_of(conv.w), i32))
-        total = fold_attr("ge.reduce_sum", [wide], {"axes": [1, 2, 3], "keepdims": False}, vector)
+        total = fold_attr("ge.reduce_sum", [_around_zero(region, conv)], {"axes": [1, 2, 3], "keepdims": False}, vector)
         point = constant_attr(np.array([zero], np.int32), "zero_point")
         bias = fold_attr("ge.sub", [bias, fold_attr("ge.mul", [total, point], {}, vector)], {}, vector)
     return _padded(bias, outputs, channels, i32)

@@ -116,3 +116,27 @@ def test_residual_block(dtype: Any) -> None:
     assert sum(name.startswith("conv2d_integer") for name in kernels) == 3
     assert np.ptp(right.astype(int)) > 100
     assert_steps(got, right)
+
+
+@pytest.mark.parametrize(("point", "inner", "last"), [(128, 0.6, 30.0), (100, 1.0, 60.0), (0, 6.0, 3000.0)])
+def test_weights_of_any_zero_point(point: int, inner: float, last: float) -> None:
+    """QLinearConv, plain and by channels, then QLinearMatMul on rows: unsigned weights of all values have 9 bits around theirs."""
+    w = Writer(np.uint8)
+    first, second, third = w.numbers(0.02, 133), w.numbers(inner, 121), w.numbers(last, 128)
+
+    def weights(*shape: int) -> tuple[str, str, str]:
+        q = w.rng.integers(0, 256, shape).astype(np.uint8)
+        return w.constant(q), w.constant(np.float32(0.02)), w.constant(np.uint8(point))
+
+    bias = w.constant(w.rng.integers(-500, 500, 24).astype(np.int32))
+    x = w.node("QuantizeLinear", "x", *first)
+    y = w.node("QLinearConv", x, *first, *weights(24, 3, 3, 3), *second, bias, pads=[1, 0, 2, 1], strides=[1, 2])
+    y = w.node("QLinearConv", y, *second, *weights(24, 1, 3, 3), *second, group=24)
+    shape = w.constant(np.array([2, -1], np.int64))
+    rows = w.node("Reshape", y, shape)
+    result = w.node("QLinearMatMul", rows, *second, *weights(24 * 5 * 3, 40), *third)
+    size = (2, 3, 6, 10)
+    got, right, kernels = beside_onnxruntime(w.model(size, result, None), size)
+    assert sum(name.startswith("conv2d_integer") for name in kernels) == 3
+    assert np.ptp(right.astype(int)) > 60
+    assert_steps(got, right)
