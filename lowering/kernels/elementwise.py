@@ -19,9 +19,10 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp, row_major
-from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
+from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.streams import Stream, TileWriter, arguments, shares
 from graph_engine.lowering.kernels.vector_steps import emit_steps
 from graph_engine.lowering.kernels.vector_tiling import (
     BURST,
@@ -36,39 +37,6 @@ from graph_engine.lowering.kernels.vector_tiling import (
 )
 from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.soc.soc import Soc
-
-
-@dataclass(frozen=True)
-class Stream:
-    """An operand: stored shape, element type, elements between neighbours along each axis of the iteration space
-    (0 where it repeats)."""
-
-    shape: tuple[int, ...]
-    dtype: DType
-    strides: tuple[int, ...]
-
-    @property
-    def full(self) -> bool:
-        """Whether it has an element of its own everywhere."""
-        return all(self.strides)
-
-    def small(self, extents: Sequence[int]) -> tuple[int, ...]:
-        """Extents of the part that a tile reads."""
-        return tuple(n if s else 1 for n, s in zip(extents, self.strides, strict=True))
-
-    def at(self, starts: Sequence[Expr]) -> Expr:
-        """Offset of a tile."""
-        return sum((start * s for start, s in zip(starts, self.strides, strict=True)), Expr())
-
-    def depth(self, tile: Sequence[int], sizes: Sequence[int]) -> int:
-        """How many loops over tiles of `sizes` are open when the operand's part of the tile is known."""
-        cut = [a for a, s in enumerate(self.strides) if s and tile[a] < sizes[a]]
-        return cut[-1] + 1 if cut else 0
-
-    def view(self, kb: KernelBuilder, buf: Buf, extents: Sequence[int]) -> SSAValue:
-        """A tile of `extents` read from its small form in `buf`."""
-        dense = row_major(self.small(extents))
-        return kb.view(buf, 0, extents, [d if s else 0 for d, s in zip(dense, self.strides, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -105,12 +73,9 @@ def build_elementwise(name: str, group: Elementwise, soc: Soc) -> KernelOp:
     axis, split = deal_axis(group.sizes, group.result.strides, width, cores, soc)
     share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
     tile = _tile(group, share, soc)
-    args = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(group.inputs)]
-    kb = KernelBuilder(name, [*args, Arg("y", group.result.shape, group.result.dtype, "w")], split.block_dim)
-    for start, size in split.bodies(kb):
-        sizes = tuple(size if a == axis else n for a, n in enumerate(group.sizes))
-        base = [start if a == axis else Expr() for a in range(len(sizes))]
-        _Writer(kb, group, sizes, tile, base, [None] * len(group.inputs)).axis([], [])
+    kb = KernelBuilder(name, arguments(group.inputs, group.result), split.block_dim)
+    for sizes, base in shares(kb, group.sizes, axis, split):
+        _Writer(kb, group, sizes, tile, base).axis([], [])
     return kb.kernel
 
 
@@ -145,52 +110,22 @@ def _tile(group: Elementwise, sizes: tuple[int, ...], soc: Soc) -> tuple[int, ..
     return box(enough if fits(enough) else most)
 
 
-@dataclass
-class _Writer:
-    """Writes the body of a core: `sizes` of its share, which begins at `base`."""
-
-    kb: KernelBuilder
-    group: Elementwise
-    sizes: tuple[int, ...]
-    tile: tuple[int, ...]
-    base: list[Expr]
-    loaded: list[Buf | None]
-
-    def axis(self, starts: list[Expr], extents: list[int]) -> None:
-        """Loops over the axes that are left."""
-        kb, depth = self.kb, len(starts)
-        for i, stream in enumerate(self.group.inputs):
-            if stream.depth(self.tile, self.sizes) == depth:
-                self.loaded[i] = self.load(i, stream, starts, extents)
-        if depth == len(self.sizes):
-            self.compute(starts, extents)
-            return
-        for start, size in kb.tiles(self.sizes[depth], self.tile[depth], "ijkmnpqr"[depth % 8]):
-            self.axis([*starts, start + self.base[depth]], [*extents, size])
-
-    def load(self, number: int, stream: Stream, starts: list[Expr], extents: list[int]) -> Buf:
-        """An operand's part of the tile, in its small form; axes still to come are whole."""
-        depth = len(starts)
-        small = stream.small([*extents, *self.sizes[depth:]])
-        buf = self.kb.alloc_value(f"x{number}_ub", small, stream.dtype)
-        at = stream.at([*starts, *self.base[depth:]])
-        source = self.kb.view(self.kb.args[number], at, small, stream.strides)
-        self.kb.copy_value(self.kb.view(buf, 0, small, row_major(small)), source, stream.dtype)
-        return buf
+class _Writer(TileWriter[Elementwise]):
+    """Writes the body of a core."""
 
     def compute(self, starts: list[Expr], extents: list[int]) -> None:
         """The steps over one tile, and the way out."""
         kb, result = self.kb, self.group.result
-        values: list[Value] = []
-        for stream, buf in zip(self.group.inputs, self.loaded, strict=True):
-            assert buf is not None
-            values.append(Value(stream.view(kb, buf, extents), stream.dtype, reusable=stream.full))
-
-        def temporary(dtype: DType, number: int) -> SSAValue:
-            return whole(f"tmp{number}_{dtype.mlir}", dtype)
+        values = [
+            Value(stream.view(kb, buf, extents), stream.dtype, reusable=stream.full)
+            for stream, buf in zip(self.group.inputs, self.loaded, strict=True)
+        ]
 
         def whole(slot: str, dtype: DType) -> SSAValue:
             return kb.view(kb.alloc_value(slot, extents, dtype), 0, extents, row_major(extents))
+
+        def temporary(dtype: DType, number: int) -> SSAValue:
+            return whole(f"tmp{number}_{dtype.mlir}", dtype)
 
         out = whole("y_ub", result.dtype)
         emit_steps(kb, self.group.steps, values, out, result.dtype, Scratch(temporary))

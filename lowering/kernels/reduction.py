@@ -12,7 +12,7 @@ run by rows. A statistic has one element for every index of the kept axes. The l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from math import prod
@@ -21,11 +21,11 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, row_major, strides_of
-from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.elementwise import Stream
+from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.row_reduction import COMBINE, RowReduction, combine_slabs
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.streams import Stream, TileWriter, arguments, shares
 from graph_engine.lowering.kernels.vector_steps import emit_step
 from graph_engine.lowering.kernels.vector_tiling import (
     BLOCK,
@@ -115,12 +115,6 @@ class ReductionGroup:
         wide = all(types[step.operands[0]] is DType.F32 and step.operands[0] != number for step in readers)
         return stream.dtype is not DType.F32 and not stream.full and bool(readers) and wide
 
-    @property
-    def args(self) -> list[Arg]:
-        """The kernel's arguments: operands and result."""
-        inputs = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(self.inputs)]
-        return [*inputs, Arg("y", self.result.shape, self.result.dtype, "w")]
-
     @cached_property
     def types(self) -> tuple[DType, ...]:
         """The element type of every value as it is stored."""
@@ -132,11 +126,9 @@ def build_reduction(name: str, group: ReductionGroup, soc: Soc) -> KernelOp:
     axis, split = deal_rows(group, soc)
     share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
     tile = _tile(group, share, soc)
-    kb = KernelBuilder(name, group.args, split.block_dim)
-    for start, size in split.bodies(kb):
-        sizes = tuple(size if a == axis else n for a, n in enumerate(group.sizes))
-        base = [start if a == axis else Expr() for a in range(len(sizes))]
-        RowsWriter(kb, group, RowReduction.on(soc), sizes, tile, base).axis([], [])
+    kb = KernelBuilder(name, arguments(group.inputs, group.result), split.block_dim)
+    for sizes, base in shares(kb, group.sizes, axis, split):
+        RowsWriter(kb, group, sizes, tile, base, reduction=RowReduction.on(soc)).axis([], [])
     return kb.kernel
 
 
@@ -188,14 +180,14 @@ def _tile_bytes(group: ReductionGroup, extents: tuple[int, ...], soc: Soc) -> in
     """UB that a tile takes, found by writing it."""
 
     def write(kb: KernelBuilder) -> None:
-        RowsWriter(kb, group, RowReduction.on(soc), extents, extents, [Expr()] * len(extents)).axis([], [])
+        RowsWriter(kb, group, extents, extents, [Expr()] * len(extents), reduction=RowReduction.on(soc)).axis([], [])
 
     return bytes_of_writing(group, write)
 
 
 def bytes_of_writing(group: ReductionGroup, write: Callable[[KernelBuilder], None]) -> int:
     """UB of the buffers that `write` asks for: two versions of what moves, one of the rest."""
-    kb = KernelBuilder("count", group.args, 1)
+    kb = KernelBuilder("count", arguments(group.inputs, group.result), 1)
     with kb.blocks(0, 1):
         write(kb)
     sizes: dict[str, int] = {}
@@ -209,32 +201,12 @@ def bytes_of_writing(group: ReductionGroup, write: Callable[[KernelBuilder], Non
 
 
 @dataclass
-class RowsWriter:
-    """Writes the body of a core: `sizes` of its share, which begins at `base`, in tiles of `tile`."""
+class RowsWriter(TileWriter[ReductionGroup]):
+    """Writes the body of a core in tiles that hold all reduced elements."""
 
-    kb: KernelBuilder
-    group: ReductionGroup
-    reduction: RowReduction
-    sizes: tuple[int, ...]
-    tile: tuple[int, ...]
-    base: list[Expr]
+    reduction: RowReduction = field(kw_only=True)
 
-    def __post_init__(self) -> None:
-        self.loaded: list[Buf | None] = [None] * len(self.group.inputs)
-
-    def axis(self, starts: list[Expr], extents: list[int]) -> None:
-        """Loops over the axes that are left; an operand is loaded as soon as its part of the tile is known."""
-        depth = len(starts)
-        for i, stream in enumerate(self.group.inputs):
-            if stream.depth(self.tile, self.sizes) == depth:
-                self.loaded[i] = self.load(i, stream, starts, extents)
-        if depth == len(self.sizes):
-            self.compute(starts, tuple(extents))
-            return
-        for start, size in self.kb.tiles(self.sizes[depth], self.tile[depth], "ijkmnpqr"[depth % 8]):
-            self.axis([*starts, start + self.base[depth]], [*extents, size])
-
-    def pitched(self, extents: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def lies(self, extents: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shape (rows, pitch) of a buffer of `extents` in which the last run begins at whole blocks, and its strides."""
         at = self.group.last_run
         rows, row = prod(extents[:at]), prod(extents[at:])
@@ -242,24 +214,20 @@ class RowsWriter:
         return (rows, pitch), (*(s * pitch for s in row_major(extents[:at])), *row_major(extents[at:]))
 
     def load(self, number: int, stream: Stream, starts: list[Expr], extents: list[int]) -> Buf:
-        """An operand's part of the tile, in its small form; axes still to come are whole."""
-        kb = self.kb
+        """An operand's part of the tile, in fp32 at once where only fp32 steps read it."""
+        buf = super().load(number, stream, starts, extents)
+        if not self.group.widened(number):
+            return buf
         small = stream.small([*extents, *self.sizes[len(starts) :]])
-        shape, strides = self.pitched(small)
-        buf = kb.alloc(f"x{number}_ub", Space.UB, shape, stream.dtype)
-        at = stream.at([*starts, *self.base[len(starts) :]])
-        kb.copy(kb.view(buf, 0, small, strides), kb.view(kb.args[number], at, small, stream.strides))
-        if self.group.widened(number):
-            wide = kb.alloc(f"wide{number}", Space.UB, shape, DType.F32)
-            kb.vec("conv", kb.view(wide, 0, small, strides), kb.view(buf, 0, small, strides))
-            return wide
-        return buf
+        shape, strides = self.lies(small)
+        wide = self.kb.alloc(f"wide{number}", Space.UB, shape, DType.F32)
+        self.kb.vec("conv", self.kb.view(wide, 0, small, strides), self.kb.view(buf, 0, small, strides))
+        return wide
 
-    def compute(self, starts: list[Expr], extents: tuple[int, ...]) -> None:
+    def compute(self, starts: list[Expr], extents: list[int]) -> None:
         """The steps over one tile, and the way out."""
-        group, tile = self.group, Tile(self, extents)
+        group, tile = self.group, Tile(self, tuple(extents))
         for stream, buf in zip(group.inputs, self.loaded, strict=True):
-            assert buf is not None
             tile.add_input(stream, buf)
         last_use = {i: number for number, step in enumerate(group.steps) for i in step.operands}
         for number, step in enumerate(group.steps):
@@ -285,13 +253,13 @@ class Tile:
     def allocate(self, slot: str, dtype: DType, whole: bool) -> SSAValue:
         """A buffer for a value of the tile, or for a statistic."""
         extents = self.extents if whole else self.kept
-        shape, strides = self.writer.pitched(extents)
+        shape, strides = self.writer.lies(extents)
         return self.kb.view(self.kb.alloc_value(slot, shape, dtype), 0, extents, strides)
 
     def add_input(self, stream: Stream, buf: Buf) -> None:
         """An operand, repeated where it is small."""
         whole = self.group.whole[len(self.values)]
-        dense = self.writer.pitched(stream.small(self.extents))[1]
+        dense = self.writer.lies(stream.small(self.extents))[1]
         strides = [d if s else 0 for d, s in zip(dense, stream.strides, strict=True)]
         view = self.kb.view(buf, 0, self.extents if whole else self.kept, strides)
         self.values.append(Value(view, buf.dtype, reusable=stream.full))
@@ -336,9 +304,7 @@ class Tile:
         if last:
             view = self._halve(step.op, view, None if rows_follow else statistic)
         if rows_follow:
-            (rows, pitch), _ = self.writer.pitched(
-                (*(1 if first <= a < last else n for a, n in enumerate(self.extents)),)
-            )
+            (rows, pitch), _ = self.writer.lies((*(1 if first <= a < last else n for a, n in enumerate(self.extents)),))
             column = kb.restride(statistic, (rows, 1), (1, 1))
             run = prod(self.extents[self.group.last_run :])
             self.writer.reduction.emit(kb, step.op, column, kb.buffer_of(view, (rows, pitch)), run)

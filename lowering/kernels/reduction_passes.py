@@ -32,6 +32,7 @@ from graph_engine.lowering.kernels.reduction import (
 )
 from graph_engine.lowering.kernels.row_reduction import COMBINE, RowReduction
 from graph_engine.lowering.kernels.step import Step, Value
+from graph_engine.lowering.kernels.streams import arguments, shares
 from graph_engine.lowering.kernels.vector_steps import emit_step
 from graph_engine.lowering.kernels.vector_tiling import BLOCK, even_tile, largest
 from graph_engine.target_ascend.soc.soc import Soc
@@ -57,11 +58,9 @@ def build_reduction_in_passes(name: str, group: ReductionGroup, soc: Soc) -> Ker
     axis, split = deal_rows(group, soc)
     share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
     tile = _tile(group, share, soc)
-    kb = KernelBuilder(name, group.args, split.block_dim)
-    for start, size in split.bodies(kb):
-        sizes = tuple(size if a == axis else n for a, n in enumerate(group.sizes))
-        base = [start if a == axis else Expr() for a in range(len(sizes))]
-        PassWriter(kb, group, RowReduction.on(soc), sizes, tile, base).kept_axes({}, {})
+    kb = KernelBuilder(name, arguments(group.inputs, group.result), split.block_dim)
+    for sizes, base in shares(kb, group.sizes, axis, split):
+        PassWriter(kb, group, sizes, tile, base, reduction=RowReduction.on(soc)).kept_axes({}, {})
     return kb.kernel
 
 
@@ -84,7 +83,8 @@ def _tile(group: ReductionGroup, sizes: tuple[int, ...], soc: Soc) -> tuple[int,
         extents = box(elements)
 
         def write(kb: KernelBuilder) -> None:
-            PassWriter(kb, group, RowReduction.on(soc), extents, extents, [Expr()] * len(sizes)).kept_axes({}, {})
+            writer = PassWriter(kb, group, extents, extents, [Expr()] * len(sizes), reduction=RowReduction.on(soc))
+            writer.kept_axes({}, {})
 
         return bytes_of_writing(group, write) <= soc.buffers["ub"]
 

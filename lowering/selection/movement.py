@@ -24,10 +24,11 @@ from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.upsampling import repetitions
 from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.channel_shuffle import ShuffleShape, build_channel_shuffle
-from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
+from graph_engine.lowering.kernels.elementwise import Elementwise, build_elementwise
 from graph_engine.lowering.kernels.movement import Movement, Part, build_movement
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.streams import Stream
 from graph_engine.lowering.kernels.vector_steps import takes
 from graph_engine.lowering.selection.boxes import Axis, boxes, padding, storage
 from graph_engine.lowering.selection.channel_blocks import feature_map_parts

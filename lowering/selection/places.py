@@ -11,11 +11,11 @@ from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.reduction import ArgMaxOp, ArgReduceOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import is_plain
-from graph_engine.lowering.kernels.elementwise import Stream
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.reduction import ReductionGroup
 from graph_engine.lowering.kernels.reduction_passes import build_any_reduction
 from graph_engine.lowering.kernels.reduction_steps import StepList, place
+from graph_engine.lowering.kernels.streams import Stream
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, require_float, require_static, tensor
 from graph_engine.target_ascend.isa.model import DType
 

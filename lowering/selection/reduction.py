@@ -15,12 +15,12 @@ from graph_engine.dialects.ge.pooling import GlobalPoolOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.layout import encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels import reduction_steps as expand
-from graph_engine.lowering.kernels.elementwise import Stream
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.reduction import ReductionGroup
 from graph_engine.lowering.kernels.reduction_passes import build_any_reduction
 from graph_engine.lowering.kernels.reduction_steps import REDUCTIONS, StepList
 from graph_engine.lowering.kernels.reduction_tail import stem
+from graph_engine.lowering.kernels.streams import Stream
 from graph_engine.lowering.selection.broadcast import origins, strides_over
 from graph_engine.lowering.selection.choice import (
     Choice,

@@ -11,11 +11,12 @@ from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.normalization import LrnOp
 from graph_engine.dialects.ge.pooling import MaxPoolOp
 from graph_engine.dialects.layout import NC1HWC0, encoding_of, is_plain
-from graph_engine.lowering.kernels.elementwise import Elementwise, Stream, build_elementwise
+from graph_engine.lowering.kernels.elementwise import Elementwise, build_elementwise
 from graph_engine.lowering.kernels.lrn import LrnShape, build_lrn
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.reduction_tail import Tail, stem
 from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.streams import Stream
 from graph_engine.lowering.kernels.typed_steps import TYPED
 from graph_engine.lowering.kernels.vector_steps import STEPS
 from graph_engine.lowering.selection.broadcast import strides_over
