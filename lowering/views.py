@@ -16,8 +16,8 @@ from graph_engine.dialects.ge.interning import element_bits
 from graph_engine.dialects.ge.shape import SliceOp
 from graph_engine.dialects.layout import NC1HWC0, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.vector_tiling import BLOCK
-from graph_engine.transforms.formats import is_transposed_view
-from graph_engine.transforms.formats import is_view as stored_alike
+from graph_engine.transforms.stored_values import is_transposed_view
+from graph_engine.transforms.stored_values import is_view as stored_alike
 
 
 def is_view(op: Operation) -> bool:

@@ -39,8 +39,8 @@ from graph_engine.dialects.layout import (
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.soc.soc import load_soc
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.formats import tensor
 from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
+from graph_engine.transforms.stored_values import tensor
 
 FORMATS: Mapping[str, tuple[Callable[[int], Encoding], str]] = {
     "NC1HWC0": (nc1hwc0, "four axes"),

@@ -22,9 +22,9 @@ from graph_engine.dialects.ge.interning import element_name, tensor_type
 from graph_engine.dialects.ge.shape import TransposeOp
 from graph_engine.dialects.layout import NC1HWC0, NHWC, TransDataOp, encoding_of, is_plain
 from graph_engine.transforms.driver import CountedRewriter, Pattern
-from graph_engine.transforms.formats import tensor
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.orientation import TO_NCHW, TO_NHWC
+from graph_engine.transforms.stored_values import tensor
 
 
 class TransposeIntoTransdata(Pattern):

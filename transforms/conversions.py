@@ -18,7 +18,8 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.layout import Encoding, element_bits, encoding_of, with_encoding
-from graph_engine.transforms.formats import Family, Format, FormatRules, is_view, tensor
+from graph_engine.transforms.formats import FormatRules
+from graph_engine.transforms.stored_values import Family, Format, is_view, tensor
 
 Choice = Mapping[Operation, Family]
 """The family of every operator that does not stay ND."""

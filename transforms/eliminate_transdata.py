@@ -27,10 +27,11 @@ from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_p
 from graph_engine.transforms import border_transposes
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.explain_transdata import explain
-from graph_engine.transforms.formats import FormatRules, is_view, tensor
+from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.remarks import Kind, wanted
+from graph_engine.transforms.stored_values import is_view, tensor
 
 Roots = tuple[type[Operation], ...]
 

@@ -22,9 +22,9 @@ from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.target_ascend.soc.soc import Soc
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.epilogue_time import leaving_gain_us
-from graph_engine.transforms.formats import FRACTAL_ROWS, is_row, is_scalar
 from graph_engine.transforms.fusion import LEAVES, gather, only_reader, single_user, why_not_single
 from graph_engine.transforms.remarks import Kind, missed, wanted
+from graph_engine.transforms.stored_values import FRACTAL_ROWS, is_row, is_scalar
 
 Anchor = Conv2dOp | MatmulOp
 

@@ -11,8 +11,9 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.layout import NHWC, TransDataOp, encoding_of, is_plain
 from graph_engine.transforms.conversions import stored_bytes
-from graph_engine.transforms.formats import Family, FormatRules, family_of, format_of, is_transposed_view, tensor
+from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.remarks import analysis
+from graph_engine.transforms.stored_values import Family, family_of, format_of, is_transposed_view, tensor
 
 
 def explain(block: Block, rules: FormatRules) -> None:

@@ -29,8 +29,8 @@ from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp, TransposeOp
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
-from graph_engine.transforms.formats import FRACTAL_ROWS
 from graph_engine.transforms.pass_base import ROUNDING, GePass
+from graph_engine.transforms.stored_values import FRACTAL_ROWS
 from graph_engine.transforms.task_time import copy_us, product_us
 
 STEPS_TO_HEADS = 4

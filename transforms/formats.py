@@ -12,60 +12,36 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from functools import lru_cache
-from math import inf, isfinite
-from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
 from graph_engine.dialects.ge.channels import ChannelShuffleOp
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, elements_of, shape_of
-from graph_engine.dialects.ge.elementwise import CastOp, ClipOp, DivOp, MulOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, shape_of
+from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.heads import MergeHeadsOp, RotaryMulOp, SplitHeadsOp
-from graph_engine.dialects.ge.interning import element_name, shape_of_type
+from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
-from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from graph_engine.dialects.ge.upsampling import repetitions
-from graph_engine.dialects.layout import (
-    NC1HWC0,
-    NHWC,
-    Encoding,
-    FractalNZ,
-    FractalZ,
-    FractalZKN,
-    Pad,
-    encoding_of,
-    fractal_nz,
-    fractal_z,
-    fractal_z_kn,
-    is_plain,
-    nc1hwc0,
+from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
+from graph_engine.dialects.layout import Encoding, Pad, fractal_nz, fractal_z, fractal_z_kn, is_plain, nc1hwc0
+from graph_engine.transforms.padding import (
+    all_zero,
+    elementwise_padding,
+    finite_operands,
+    keep,
+    moved_padding,
+    stays_finite,
 )
 from graph_engine.transforms.quantised_formats import is_quantised, quantised_formats, stored_map
-from graph_engine.transforms.recipes import Known, known
-
-Format: TypeAlias = Encoding | None
-"""A storage format; None is ND."""
-
-FRACTAL_ROWS = 16
-"""N0, and the rows of a fractal: 16 on every chip."""
-
-
-class Family(Enum):
-    """The formats that operators agree on among each other."""
-
-    NC1HWC0 = "NC1HWC0"
-    FRACTAL_NZ = "FRACTAL_NZ"
+from graph_engine.transforms.stored_values import FRACTAL_ROWS, Family, Format, is_row, is_scalar, keeps_fractals
 
 
 @dataclass(frozen=True)
@@ -74,11 +50,6 @@ class Formats:
 
     operands: tuple[Format, ...]
     result: Format
-
-
-def format_of(value: SSAValue) -> Format:
-    """How a value is stored; None for ND."""
-    return None if is_plain(value.type) else encoding_of(value.type)
 
 
 def is_feature_map(value: SSAValue) -> bool:
@@ -93,40 +64,6 @@ def is_feature_map(value: SSAValue) -> bool:
 def on_the_cube(value: SSAValue) -> bool:
     """Whether the Cube multiplies the value's type: an operator kept in fp32 runs elsewhere and needs no fractals."""
     return element_of(value) != f32
-
-
-def constant_of(value: SSAValue) -> Known | None:
-    """The constant that a value is, inside a `ge.fused` as well."""
-    if isinstance(value, BlockArgument) and isinstance(fused := value.owner.parent_op(), FusedOp):
-        value = fused.inputs[value.index]
-    return known(value)
-
-
-def is_finite(value: SSAValue) -> bool:
-    """Whether a value is a constant, a number or a vector, without infinities and nan."""
-    constant = constant_of(value)
-    if constant is None or constant.elements != max(constant.shape, default=1):
-        return False
-    smallest, largest = _range(constant)
-    return isfinite(smallest) and isfinite(largest)
-
-
-def is_nonzero_number(value: SSAValue) -> bool:
-    """Whether a value is one constant number other than zero."""
-    constant = constant_of(value)
-    return constant is not None and constant.elements == 1 and _range(constant)[0] != 0
-
-
-@lru_cache(maxsize=4096)
-def _range(constant: Known) -> tuple[float, float]:
-    """The smallest and the largest number; nan if one is."""
-    numbers = constant.numbers()
-    return float(numbers.min()), float(numbers.max())
-
-
-def is_scalar(value: SSAValue) -> bool:
-    """Whether the value holds one element, which is read as a scalar whatever the format of the others."""
-    return elements_of(value) == 1 and DYNAMIC not in shape_of(value)
 
 
 class FormatRules:
@@ -214,28 +151,30 @@ class FormatRules:
                 if not on_the_cube(op.x):
                     return None
                 groups, channels = op.group.value.data, shape_of(op.x)[1]
-                x = _keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
-                w = _keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
+                x = keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
+                w = keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
                 return Formats((x, w, None)[: len(given)], nc1hwc0(c0))
             case ChannelShuffleOp() | LrnOp():
                 # Both kernels turn the blocks to rows of channels and back, with zeros behind the last channel.
                 if element_name(element_of(op.x)) != "f16" or DYNAMIC in shape_of(op.x):
                     return None
-                return Formats((_keep(given[0], nc1hwc0(c0)),), nc1hwc0(c0))
+                return Formats((keep(given[0], nc1hwc0(c0)),), nc1hwc0(c0))
             case ConcatOp() | SliceOp() | PadOp() | ResizeOp():
-                operands = tuple(_keep(format, nc1hwc0(c0)) for format in given)
-                pad = _moved_padding(op, operands, c0)
+                operands = tuple(keep(format, nc1hwc0(c0)) for format in given)
+                pad = moved_padding(op, operands, c0)
                 return None if pad is None else Formats(operands, nc1hwc0(c0, "zero" if full else str(pad)))
             case ReduceMeanOp() | ReduceMaxOp():
                 if not reduces_pixels(op):
                     return None
-                x = _keep(given[0], nc1hwc0(c0))
+                x = keep(given[0], nc1hwc0(c0))
                 return Formats((x,), nc1hwc0(c0, "zero" if full or x.pads_zero else "undef"))
             case GeOp() if op.has(Trait.POOL) or rides_along(op):
                 operands = self._elementwise_feature_maps(op, given)
                 if operands is None:
                     return None
-                return Formats(operands, nc1hwc0(c0, "zero" if full else self._padding_of(op, operands)))
+                return Formats(
+                    operands, nc1hwc0(c0, "zero" if full else elementwise_padding(op, operands, self.saturating))
+                )
             case _:
                 return None
 
@@ -244,7 +183,7 @@ class FormatRules:
         operands: list[Format] = []
         for value, format in zip(op.operands, given, strict=True):
             if is_feature_map(value) and shape_of(value)[1] == channels:
-                operands.append(_keep(format, nc1hwc0(c0)))
+                operands.append(keep(format, nc1hwc0(c0)))
             elif is_scalar(value):
                 operands.append(None)
             else:
@@ -262,38 +201,41 @@ class FormatRules:
             if not on_the_cube(op.a):
                 return None
             summed = op.reduction_extent()
-            a = _keep(given[0], nz, strict=summed % c0 != 0)
+            a = keep(given[0], nz, strict=summed % c0 != 0)
             # Where the sum runs over padding, zeros of a take finite numbers of b out of it.
             needed = Pad.undef if summed % c0 == 0 else Pad.finite if a.pads_zero else Pad.zero
-            b = _keep(given[1], self._matrix_weight(op, c0), least=needed)
+            b = keep(given[1], self._matrix_weight(op, c0), least=needed)
             rows = full_rows or (op.bias is None and a.pads_zero)
             columns = shape[-1] % c0 == 0 or b.pads_zero
-            finite = self._stays_finite(op, (a, b) if not columns else (a,))
+            finite = stays_finite(op, (a, b) if not columns else (a,), self.saturating)
             pad = "zero" if rows and columns else "finite" if finite else "undef"
             return Formats((a, b, None)[: len(given)], fractal_nz(c0, pad))
         if isinstance(op, SplitHeadsOp | MergeHeadsOp | ReshapeOp | SliceOp):
-            x = _keep(given[0], nz)
+            x = keep(given[0], nz)
             return Formats((x,), x) if keeps_fractals(op, c0) else None
         if isinstance(op, RotaryMulOp):
-            sides = tuple(_keep(format, nz) for format in given)
-            pad = "zero" if full_rows or _all_zero(sides) else "finite" if self._stays_finite(op, sides) else "undef"
+            sides = tuple(keep(format, nz) for format in given)
+            finite = "finite" if stays_finite(op, sides, self.saturating) else "undef"
+            pad = "zero" if full_rows or all_zero(sides) else finite
             return Formats(sides, fractal_nz(c0, pad)) if shape[-1] % (2 * c0) == 0 else None
         if not (rides_along(op) or reduces_rows(op, c0)):
             return None
         operands: list[Format] = []
         for value, format in zip(op.operands, given, strict=True):
             if shape_of(value) == shape:
-                operands.append(_keep(format, nz))
+                operands.append(keep(format, nz))
             elif is_scalar(value) or is_row(value, shape, c0):
                 operands.append(None)
             else:
                 return None
         if reduces_rows(op, c0):
             # Rows of padding are reduced as well; what is finite stays so.
-            pad = "zero" if full_rows else "finite" if self._finite_operands(op, operands) else "undef"
+            pad = "zero" if full_rows else "finite" if finite_operands(op, operands) else "undef"
             return Formats(tuple(operands), fractal_nz(c0, pad))
         full = full_rows and shape[-1] % c0 == 0
-        return Formats(tuple(operands), fractal_nz(c0, "zero" if full else self._padding_of(op, operands)))
+        return Formats(
+            tuple(operands), fractal_nz(c0, "zero" if full else elementwise_padding(op, operands, self.saturating))
+        )
 
     def _matrix_weight(self, op: MatmulOp, c0: int) -> Encoding:
         """A plain matrix goes to FRACTAL_Z, as (N, K) or as (K, N); a batch of matrices to FRACTAL_NZ."""
@@ -339,7 +281,7 @@ class FormatRules:
         for value, format in zip(op.block.args, given, strict=True):
             mask = value in attention.sides
             stored = not mask or side_kind(value, scores) == "matrix"
-            formats.append(_keep(format, nz, strict=mask and shape_of(value)[-1] % c0 != 0) if stored else None)
+            formats.append(keep(format, nz, strict=mask and shape_of(value)[-1] % c0 != 0) if stored else None)
         full_rows = shape_of(scores)[-2] % FRACTAL_ROWS == 0
         return Formats(tuple(formats), nz.with_pad("zero" if full_rows else "undef"))
 
@@ -348,90 +290,8 @@ class FormatRules:
         full_rows = isinstance(op, MatmulOp) and shape_of(op.result)[-2] % FRACTAL_ROWS == 0
         return Formats(tuple(given), fractal_nz(self._c0(op.result), "zero" if full_rows else "undef"))
 
-    def _padding_of(self, op: GeOp, operands: Sequence[Format]) -> str:
-        """What an elementwise operator leaves in the padding lanes.
-
-        An operand without a format is one number, or one a column: finite if it is a constant that is.
-        """
-        stored = [format for format in operands if format is not None]
-        some = len(stored) < len(operands)
-        zero, finite = _all_zero(stored), self._finite_operands(op, operands)
-        if op.keeps_zero_pad() and zero and (not some or isinstance(op, MulOp)):
-            return "zero"
-        if isinstance(op, DivOp) and zero and operands[1] is None and finite and is_nonzero_number(op.rhs):
-            return "zero"
-        if not finite:
-            return "undef"
-        if isinstance(op, MulOp) and op.keeps_zero_pad() and any(format.pads_zero for format in stored):
-            return "zero"
-        if op.name in FINITE_AT_FINITE or (zero and op.name in FINITE_AT_ZERO):
-            return "finite"
-        if isinstance(op, ClipOp):
-            return "finite" if op.min.value.data < inf and op.max.value.data > -inf else "undef"
-        return "finite" if op.name in FINITE_IF_SATURATING and self._stays_finite(op, stored) else "undef"
-
-    @staticmethod
-    def _finite_operands(op: GeOp, operands: Sequence[Format]) -> bool:
-        """Whether an operator reads finite numbers alone, in the padding lanes and of constants without a format."""
-        return all(
-            is_finite(value) if format is None else format.promises(Pad.finite)
-            for value, format in zip(op.operands, operands, strict=True)
-        )
-
-    def _stays_finite(self, op: GeOp, operands: Sequence[Encoding]) -> bool:
-        """Whether sums and products over padding are finite: of zeros, or of finite fp16 numbers that saturate."""
-        saturating = self.saturating and element_name(element_of(op.result)) == "f16"
-        return all(format.promises(Pad.finite if saturating else Pad.zero) for format in operands)
-
     def _c0(self, value: SSAValue) -> int:
         return self.c0[element_name(element_of(value))]
-
-
-def _keep(given: Format, wanted: Encoding, *, strict: bool = False, least: Pad = Pad.undef) -> Encoding:
-    """`given` if it is the wanted format with at least the promise `least` on padding (`strict`: zeros are summed over)."""
-    least = Pad.zero if strict else least
-    if given is not None and given.with_pad("zero") == wanted and given.promises(least):
-        return given
-    return wanted
-
-
-def is_row(value: SSAValue, like: tuple[int, ...], c0: int) -> bool:
-    """Whether a value has one element a column of a matrix, in whole blocks: it is read where it lies."""
-    shape = shape_of(value)
-    return (
-        bool(shape) and shape[-1] == like[-1] == elements_of(value) and len(shape) <= len(like) and like[-1] % c0 == 0
-    )
-
-
-def keeps_fractals(op: SplitHeadsOp | MergeHeadsOp | ReshapeOp | SliceOp, c0: int) -> bool:
-    """Whether the result is made of the operand's fractals: heads of whole blocks, other batches, a part of the columns."""
-    source, target = shape_of(op.x), shape_of(op.result)
-    if DYNAMIC in source or DYNAMIC in target:
-        return False
-    match op:
-        case SplitHeadsOp():
-            return target[-1] % c0 == 0
-        case MergeHeadsOp():
-            return source[-1] % c0 == 0
-        case ReshapeOp():
-            return len(source) > 1 and source[-2:] == target[-2:]
-        case SliceOp():
-            return _takes_whole_fractals(op, c0)
-
-
-def _takes_whole_fractals(op: SliceOp, c0: int) -> bool:
-    """Whether a slice leaves the rows whole and takes columns in whole blocks."""
-    rank = len(shape_of(op.x))
-    for axis, start, end, step in zip(*map(op.ints, ("axes", "starts", "ends", "steps")), strict=True):
-        extent = shape_of(op.x)[axis % rank]
-        taken = range(*slice(start, end, step).indices(extent))
-        if step < 1 or not taken:
-            return False
-        if axis % rank == rank - 1 and (step != 1 or taken.start % c0 or len(taken) % c0):
-            return False
-        if axis % rank == rank - 2 and len(taken) != extent:
-            return False
-    return rank > 1
 
 
 def reduces_rows(op: GeOp, c0: int) -> bool:
@@ -450,114 +310,3 @@ def reduces_pixels(op: ReduceOp) -> bool:
 def rides_along(op: GeOp | type[GeOp]) -> bool:
     """Whether an elementwise operator takes any format: the Vector unit computes it, and it is no change of type."""
     return op.has(Trait.ELEMENTWISE) and not op.has(Trait.HOST) and op.name != CastOp.name
-
-
-def _moved_padding(op: GeOp, operands: Sequence[Encoding], c0: int) -> Pad | None:
-    """What a movement of feature maps leaves in the padding lanes; None for one that has no NC1HWC0 kernel.
-
-    Lanes that stay in their places are copied with the padding; channels that change lanes get zeros behind them.
-    """
-    if any(DYNAMIC in shape_of(value) or 0 in shape_of(value) for value in (*op.operands, *op.results)):
-        return None
-    copied = max((format.pad_lanes for format in operands), key=list(Pad).index)
-    match op:
-        case ConcatOp() if op.axis.value.data % 4 == 1:
-            last = shape_of(op.result)[1] - shape_of(op.xs[-1])[1]
-            return operands[-1].pad_lanes if last % c0 == 0 else Pad.zero
-        case ConcatOp():
-            return copied
-        case SliceOp():
-            pad = copied
-            for axis, begin, end, step in zip(*map(op.ints, ("axes", "starts", "ends", "steps")), strict=True):
-                channels = shape_of(op.x)[1]
-                taken = range(*slice(begin, end, step).indices(channels))
-                if step < 1 or (axis % 4 == 1 and step != 1):
-                    return None
-                if axis % 4 == 1 and (taken.start % c0 or taken.stop != channels):
-                    pad = Pad.zero
-            return pad
-        case PadOp():
-            pads, value = op.ints("pads"), op.value.value.data
-            if pads[1] or pads[5] or min(pads) < 0:
-                return None
-            return copied if value == 0 else Pad.undef
-        case ResizeOp():
-            times = repetitions(op)
-            return copied if times is not None and times[:2] == (1, 1) else None
-        case _:
-            return None
-
-
-FINITE_AT_ZERO = frozenset(
-    f"ge.{name}" for name in ("sigmoid", "hard_sigmoid", "exp", "cos", "softplus", "add", "sub", "maximum", "minimum")
-)
-"""Operators that make finite numbers of zeros."""
-FINITE_AT_FINITE = frozenset(
-    f"ge.{name}" for name in ("sigmoid", "hard_sigmoid", "tanh", "relu", "abs", "neg", "maximum", "minimum")
-)
-"""Operators that cannot leave the finite numbers."""
-FINITE_IF_SATURATING = frozenset({"ge.add", "ge.sub", "ge.mul"})
-"""Operators that leave them by overflow alone."""
-
-
-def _all_zero(formats: Sequence[Format]) -> bool:
-    return all(format is None or format.pads_zero for format in formats)
-
-
-def family_of(formats: Sequence[Format]) -> Family | None:
-    """The family that the first encoded operand or result belongs to."""
-    for format in formats:
-        if isinstance(format, NC1HWC0):
-            return Family.NC1HWC0
-        if isinstance(format, FractalNZ | FractalZ | FractalZKN):
-            return Family.FRACTAL_NZ
-    return None
-
-
-def is_row_major(stored: TensorType[Any]) -> bool:
-    """Whether the stored bytes are those of the plain tensor: ND, or NC1HWC0 of one pixel without padded channels."""
-    encoding = encoding_of(stored)
-    if is_plain(stored):
-        return True
-    shape = shape_of_type(stored)
-    pixel = len(shape) == 4 and shape[2:] == (1, 1) and shape[1] != DYNAMIC
-    return isinstance(encoding, NC1HWC0) and pixel and shape[1] % encoding.c0.data == 0
-
-
-def is_view(source: TensorType[Any], target: TensorType[Any]) -> bool:
-    """Whether a tensor stored as `source` can be read as `target` (same number of elements) as it lies in memory."""
-    if source.element_type != target.element_type:
-        return False
-    if is_row_major(source) and is_row_major(target):
-        return True
-    if encoding_of(source) != encoding_of(target):
-        return False
-    if isinstance(encoding_of(source), FractalNZ):
-        return shape_of_type(source)[-2:] == shape_of_type(target)[-2:]
-    same = isinstance(encoding_of(source), NC1HWC0)
-    return same and _pixels(source) is not None and _pixels(source) == _pixels(target)
-
-
-def is_transposed_view(op: Operation) -> bool:
-    """Whether a transposition leaves every byte in its place: NHWC as a shape and as a format, heads of fractals."""
-    if isinstance(op, SplitHeadsOp | MergeHeadsOp):
-        encoding = encoding_of(op.x.type)
-        same = encoding == encoding_of(op.result.type)
-        return isinstance(encoding, FractalNZ) and same and keeps_fractals(op, encoding.c0.data)
-    if not isinstance(op, TransposeOp):
-        return False
-    ends = (op.x.type, op.result.type)
-    if op.ints("perm") == (0, 3, 1, 2):
-        return is_plain(ends[0]) and isinstance(encoding_of(ends[1]), NHWC)
-    return op.ints("perm") == (0, 2, 3, 1) and isinstance(encoding_of(ends[0]), NHWC) and is_plain(ends[1])
-
-
-def _pixels(stored: TensorType[Any]) -> tuple[int, ...] | None:
-    """N and C of a matrix or of a feature map of one pixel, which NC1HWC0 stores alike."""
-    shape = shape_of_type(stored)
-    return shape[:2] if len(shape) == 2 or (len(shape) == 4 and shape[2:] == (1, 1)) else None
-
-
-def tensor(value: SSAValue) -> TensorType[Any]:
-    """The type of a value, which in `ge` is always a tensor."""
-    return cast("TensorType[Any]", value.type)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.transforms.formats import Family, FormatRules
+from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import single_user
+from graph_engine.transforms.stored_values import Family
 
 
 def heavy_spread(block: Block, rules: FormatRules) -> dict[Operation, Family]:

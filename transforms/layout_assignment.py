@@ -25,9 +25,10 @@ from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.layout import Encoding, Pad, with_encoding
 from graph_engine.planning.minimum_cut import INFINITE, minimum_cut
 from graph_engine.transforms.conversions import Choice, conversion_bytes, conversions, stored_bytes
-from graph_engine.transforms.formats import Family, Format, FormatRules, Formats, tensor
+from graph_engine.transforms.formats import FormatRules, Formats
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.heavy_spread import heavy_spread
+from graph_engine.transforms.stored_values import Family, Format, tensor
 
 SOURCE, SINK = 0, 1
 

@@ -30,7 +30,7 @@ from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.layout import TransDataOp, is_plain, with_encoding
 from graph_engine.transforms.conversions import Choice, conversions
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
-from graph_engine.transforms.formats import Family, Format, FormatRules, family_of, format_of, tensor
+from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.heavy_spread import around, heavy_spread
 from graph_engine.transforms.layout_assignment import Assignment, assign_layouts
@@ -38,6 +38,7 @@ from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import computed, known
 from graph_engine.transforms.remarks import Kind, analysis, wanted
 from graph_engine.transforms.retyping import rebuilt
+from graph_engine.transforms.stored_values import Family, Format, family_of, format_of, tensor
 
 
 class _Stored:

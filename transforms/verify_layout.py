@@ -19,17 +19,10 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.layout import NHWC, Pad, format_name, is_plain
-from graph_engine.transforms.formats import (
-    Format,
-    FormatRules,
-    family_of,
-    format_of,
-    is_transposed_view,
-    is_view,
-    tensor,
-)
+from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
+from graph_engine.transforms.stored_values import Format, family_of, format_of, is_transposed_view, is_view, tensor
 
 
 def fault(op: Operation, rules: FormatRules) -> str | None:

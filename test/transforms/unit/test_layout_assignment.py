@@ -14,9 +14,10 @@ from xdsl.ir import Block
 from xdsl.parser import Parser
 
 from graph_engine.pipelines.context import make_context
-from graph_engine.transforms.formats import Family, FormatRules
+from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.heavy_spread import heavy_spread
 from graph_engine.transforms.layout_assignment import assign_layouts, cost_of
+from graph_engine.transforms.stored_values import Family
 
 RULES = FormatRules.for_soc("Ascend310P3")
 ND, FIVE, NZ = 0, 1, 2
