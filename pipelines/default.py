@@ -59,6 +59,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-quantized"),
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-resize"),
+    (Phase.FUSED, "expand-cum-sum"),
     (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "fuse-softplus"),
     (Phase.FUSED, "fuse-gelu"),

@@ -36,6 +36,7 @@ PASSES: dict[str, str] = {
     ),
     "fuse-quantized": "graph_engine.transforms.fuse_quantized:FuseQuantized",
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
+    "expand-cum-sum": "graph_engine.transforms.expand_cum_sum:ExpandCumSumPass",
     "expand-resize": "graph_engine.transforms.expand_resize:ExpandResizePass",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
     "fuse-softplus": "graph_engine.transforms.fuse_softplus:FuseSoftplus",

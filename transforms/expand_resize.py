@@ -11,7 +11,6 @@ out of one rule. A resize that only repeats elements stays: it is a movement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
@@ -21,22 +20,18 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
 from graph_engine.dialects.ge.interning import element_name
-from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.reference import evaluate
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.ge.upsampling import repetitions
-from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.transforms.axis_product import LARGEST_MATRIX, multiplied
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 
 MOST_COPIES = 16
 """Elements that are repeated up to this often in all are moved by a kernel of their own."""
-LARGEST_MATRIX = 1 << 22
-"""Elements of the matrix of an axis; beyond, its zeros cost more than the resize."""
 
 
 class ExpandResize(Pattern):
@@ -63,13 +58,7 @@ class ExpandResize(Pattern):
         x: SSAValue = op.x
         for axis in changed:
             matrix = axis_matrix(op, places[axis], shape[axis], result[axis])
-            x = multiplied(
-                made,
-                x,
-                extents,
-                axis,
-                matrix.astype(np.float16 if element_name(element_of(op.x)) == "f16" else np.float32),
-            )
+            x = multiplied(made, x, extents, axis, matrix, "resize")
             extents[axis] = result[axis]
         made.append(ReshapeOp(x, shape=result, result_type=op.result.type))
         rewriter.replace(op, made)
@@ -89,24 +78,6 @@ def axis_matrix(op: ResizeOp, place: int, extent: int, size: int) -> Any:
     attributes["scales"] = [attributes["scales"][place]] if attributes["scales"] else []
     (matrix,) = evaluate("ge.resize", [np.eye(extent)], attributes)
     return matrix
-
-
-def multiplied(made: list[GeOp], x: SSAValue, extents: Sequence[int], axis: int, matrix: Any) -> SSAValue:
-    """x with a matrix on an axis: from the right on the last one, from the left on any other, behind a batch of what is in front."""
-
-    def put(new: GeOp) -> SSAValue:
-        made.append(new)
-        return new.result
-
-    lead, rest = prod(extents[:axis]), prod(extents[axis + 1 :])
-    last = rest == 1
-    constant = put(
-        ConstantOp(constant_attr(np.ascontiguousarray(matrix.T if last else matrix), "resize"), result_type=None)
-    )
-    if last:
-        return put(MatmulOp(put(ReshapeOp(x, shape=(lead, extents[axis]))), constant))
-    form = (extents[axis], rest) if lead == 1 else (lead, extents[axis], rest)
-    return put(MatmulOp(constant, put(ReshapeOp(x, shape=form))))
 
 
 @dataclass(frozen=True)
