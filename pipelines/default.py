@@ -56,7 +56,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.SIMPLIFIED, "share-constants"),
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
-    (Phase.FUSED, "fuse-quantized"),
+    (Phase.FUSED, "fuse-quantized{soc=$soc}"),
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-resize"),
     (Phase.FUSED, "expand-cum-sum"),

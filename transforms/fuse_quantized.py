@@ -17,7 +17,7 @@ dequantised numbers that are quantised again are one kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +46,7 @@ from graph_engine.dialects.ge.reduction import ReduceMeanOp
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr
 from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.fusion import gather, graphs, single_user
 from graph_engine.transforms.pass_base import APPROXIMATE, GePass
@@ -456,6 +457,12 @@ def _ordered(members: Sequence[Operation]) -> list[Operation]:
     return order
 
 
+def _multiplies_bytes(soc: Soc) -> bool:
+    """Whether the chip has all that the kernel of integers needs; else floats on the Cube are faster than the host."""
+    products = all(soc.supports_mmad(kind, "i8", "i32") for kind in EIGHT_BITS)
+    return products and "l0c->ub" in soc.paths and soc.path("l0c", "ub").pipe == "V"
+
+
 @dataclass(frozen=True)
 class FuseQuantized(GePass):
     """Fewer quantisations first, integer convolutions of what is left, then a walk that gathers each kernel."""
@@ -463,9 +470,14 @@ class FuseQuantized(GePass):
     name = "fuse-quantized"
     numerics = APPROXIMATE(0.01)
 
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip that multiplies the integers, or does not"})
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [QuantiseOnce(), MoveQuantised(), MeanOfPixels()])
-        apply_patterns(op, [IntegerConvolution(), RowsAsImages(), WeightsAroundZero(), PlainAddition()])
+        patterns: list[Pattern] = [RowsAsImages(), WeightsAroundZero(), PlainAddition()]
+        if _multiplies_bytes(load_soc(self.soc)):
+            patterns.append(IntegerConvolution())
+        apply_patterns(op, patterns)
         context = RewriteContext.current()
         for block in graphs(op):
             gather_regions(block, context)

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
 from graph_engine.pipelines.compile import compile_module
+from graph_engine.pipelines.default import Phase
 from graph_engine.target_ascend.runtime.device import run
 
 Array = np.ndarray[Any, Any]
@@ -140,3 +141,14 @@ def test_weights_of_any_zero_point(point: int, inner: float, last: float) -> Non
     assert sum(name.startswith("conv2d_integer") for name in kernels) == 3
     assert np.ptp(right.astype(int)) > 60
     assert_steps(got, right)
+
+
+@pytest.mark.parametrize(("soc", "integers"), [("Ascend310", True), ("Ascend910A", True), ("Ascend910B3", False)])
+def test_chips_without_a_kernel_of_integers_keep_floats(soc: str, integers: bool) -> None:
+    w = Writer(np.int8)
+    numbers = w.numbers(0.05, 1)
+    x = w.back(w.node("QuantizeLinear", "x", *numbers), numbers)
+    y = w.node("QuantizeLinear", w.conv(x, (32, 3, 1, 1), 0.05), *numbers)
+    module = import_onnx(w.model((1, 3, 4, 4), y, None))
+    compile_module(module, soc, Phase.FUSED)
+    assert any(op.name == "ge.conv2d_integer" for op in module.walk()) is integers
