@@ -18,9 +18,9 @@ install: $(VENV)/.installed ## create .venv and install everything
 demo: install ## compile a ResNet-50 and run it on a modelled Ascend310P3
 	$(BIN)/python -m graph_engine.tools.demo
 
-test: install ## all tests: lit, then pytest
-	$(BIN)/lit -q --threads 2 test
-	$(BIN)/python -m pytest test
+test: install ## all tests on all cores: lit, then pytest
+	$(BIN)/lit -q test
+	$(BIN)/python -m pytest -n auto --dist loadfile test
 
 lint: install ## ruff, formatting and types
 	$(BIN)/ruff check .
