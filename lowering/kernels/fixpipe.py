@@ -9,7 +9,7 @@ a split chip that is a task of the Vector cores (`transforms/cut_epilogues.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
@@ -78,7 +78,9 @@ def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue |
     if not soc.has("fixpipe"):
         return epilogue
     if isinstance(epilogue, Requantise):
-        raise NoKernel("8-bit results leave L0C through the Vector pipe, which this chip cannot")
+        if soc.has("split"):
+            raise NoKernel("8-bit results are made of sums by the Vector, and a Cube core has none")
+        return replace(epilogue, by_fixpipe=True)
     through = FixpipeEpilogue(epilogue.steps, epilogue.inputs, epilogue.acc_dtype, epilogue.out_dtype, bias)
     if not through.direct and soc.has("split"):
         raise NoKernel("FixPipe cannot do what follows the Cube, and a Cube core has no Vector")

@@ -24,13 +24,14 @@ RANGES = {DType.I8: (-128, 127), DType.U8: (0, 255)}
 class Requantise:
     """To `out_dtype` around `zero_point`, not below it if `relu`. Sides: bias (i32) and factor (fp32), one a channel.
 
-    It stands where an `Epilogue` stands.
+    It stands where an `Epilogue` stands. `by_fixpipe`: sums leave L0C by FixPipe, not by the Vector.
     """
 
     zero_point: int
     relu: bool = False
     out_dtype: DType = DType.I8
     inputs: tuple[EpilogueInput, ...] = (EpilogueInput("channel", DType.I32), EpilogueInput("channel", DType.F32))
+    by_fixpipe: bool = False
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -70,7 +71,11 @@ class Requantise:
             shape = (c, rows, 16)
             at = (tile.n_at + c_at) * 16
             sums = kb.view(kb.alloc("sums_ub", Space.UB, shape, DType.I32))
-            kb.vec("conv", sums, kb.view(tile.l0c, c_at * (rows * 16), shape, (rows * 16, 16, 1)))
+            accumulator = kb.view(tile.l0c, c_at * (rows * 16), shape, (rows * 16, 16, 1))
+            if self.by_fixpipe:
+                kb.fixpipe(sums, accumulator)
+            else:
+                kb.vec("conv", sums, accumulator)
             kb.vec("add", sums, sums, kb.view(bias, at, shape, (16, 0, 1)))
             real = kb.view(kb.alloc("real_ub", Space.UB, shape, DType.F32))
             kb.vec("conv", real, sums)

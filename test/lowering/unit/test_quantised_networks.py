@@ -74,14 +74,16 @@ class Writer:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
-def beside_onnxruntime(model: onnx.ModelProto, size: tuple[int, ...]) -> tuple[Array, Array, set[str]]:
+def beside_onnxruntime(
+    model: onnx.ModelProto, size: tuple[int, ...], soc: str = "Ascend310P3"
+) -> tuple[Array, Array, set[str]]:
     """The chip's numbers, onnxruntime's, and the kinds of kernels that ran."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     x = np.random.default_rng(5).standard_normal(size).astype(np.float32)
     (right,) = onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})
     module = import_onnx(model)
-    compile_module(module)
+    compile_module(module, soc)
     program = emit_program(module)
     done = run(program, [x], check=True)
     assert not done.findings
@@ -96,8 +98,11 @@ def assert_steps(got: Array, right: Array) -> None:
     assert (off > 0).mean() <= 0.002
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
-def test_residual_block(dtype: Any) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "soc"),
+    [(np.int8, "Ascend310P3"), (np.uint8, "Ascend310P3"), (np.int8, "Ascend910A"), (np.int8, "Ascend310B1")],
+)
+def test_residual_block(dtype: Any, soc: str) -> None:
     """Padded, strided, grouped by channels, ReLU between its own quantisations, a pool and a sum of two branches."""
     w = Writer(dtype)
     zero = 0 if dtype is np.int8 else 128
@@ -113,7 +118,7 @@ def test_residual_block(dtype: Any) -> None:
     z = w.conv(z, (40, 40, 1, 1), 0.07)
     z = w.back(w.node("QuantizeLinear", z, *last), last)
     total = w.node("QuantizeLinear", w.node("Add", z, y), *last)
-    got, right, kernels = beside_onnxruntime(w.model((1, 3, 18, 14), total, None), (1, 3, 18, 14))
+    got, right, kernels = beside_onnxruntime(w.model((1, 3, 18, 14), total, None), (1, 3, 18, 14), soc)
     assert sum(name.startswith("conv2d_integer") for name in kernels) == 3
     assert np.ptp(right.astype(int)) > 100
     assert_steps(got, right)
