@@ -244,8 +244,12 @@ def magnitude(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
 def power(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """exp(y ln |x|), negative where x is and y is odd; no number where x is negative and y no integer.
 
-    The relative error is that of y ln x in fp32: up to 88 * 2^-24 = 5e-6 where the result is near the end of fp32.
+    The relative error is that of y ln x in fp32: up to 88 * 2^-24 = 5e-6 where the result is near the end of fp32. An
+    `exponent` that is known and whole is a product instead, of a rounding each.
     """
+    exponent = dict(step.attributes).get("exponent")
+    if exponent is not None:
+        return _converted(work, _whole_power(work, number(work, operands[0], F32), int(exponent)))
     x, y = (number(work, v, F32) for v in operands)
     value = work.vec("exp", work.vec("mul", y, work.vec("ln", work.vec("abs", x))))
     half = work.vec("muls", y, imm=0.5)
@@ -286,6 +290,18 @@ def dequantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
         work.kb.vec("mul", result, real, scale.view)
         return result
     return _converted(work, work.vec("mul", real, scale.view))
+
+
+def _whole_power(work: Work, x: SSAValue, exponent: int) -> SSAValue:
+    """x to a whole power by squaring; 1 / x to that power if it is negative."""
+    left, result = abs(exponent), None
+    base = work.vec("rec", x) if exponent < 0 else x
+    while left:
+        if left % 2:
+            result = base if result is None else work.vec("mul", result, base)
+        left //= 2
+        base = work.vec("mul", base, base) if left else base
+    return work.constant(1.0) if result is None else result
 
 
 def in_fp32(function: Callable[[Work, SSAValue], SSAValue]) -> TypedStep:

@@ -11,18 +11,23 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.dialects.ge.activation import GeluOp
+from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor, elements_of
-from graph_engine.dialects.ge.elementwise import CastOp
+from graph_engine.dialects.ge.elementwise import CastOp, PowOp
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.logic import CompareOp
 from graph_engine.dialects.ge.quantization import ScaledOp
+from graph_engine.dialects.ge.weights import materialize
 from graph_engine.dialects.layout import NC1HWC0, Encoding, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.vector_steps import takes
 from graph_engine.target_ascend.isa.model import PREDICATES, DType
 from graph_engine.target_ascend.soc.soc import Soc
+
+LARGEST_PRODUCT = 64
+"""Powers up to this one are products."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,18 @@ def _step_attributes(op: GeOp) -> dict[str, float]:
         return {"tanh": float(op.approximate.data == "tanh")}
     if isinstance(op, CompareOp):
         return {"predicate": float(PREDICATES.index(op.predicate.data))}
+    if isinstance(op, PowOp):
+        return _whole_exponent(op.rhs)
     return {name: float(value) for name, value in op.attribute_values().items()}
+
+
+def _whole_exponent(value: SSAValue) -> dict[str, float]:
+    """The exponent of a power, if it is one whole number that is known."""
+    owner = value.owner
+    if not isinstance(owner, ConstantOp) or prod(shape_of_type(owner.result.type)) != 1:
+        return {}
+    exponent = float(materialize(owner.value, owner.result.type).reshape(()))
+    return {"exponent": exponent} if exponent.is_integer() and abs(exponent) <= LARGEST_PRODUCT else {}
 
 
 def require_float(value: SSAValue) -> DType:

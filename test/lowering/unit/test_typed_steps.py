@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from graph_engine.dialects.ge import elementwise as ge
 from graph_engine.dialects.ge import logic, unary_math
+from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.evaluate import evaluate_op
+from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.typed_steps import TYPED
 from graph_engine.lowering.selection.table import select
@@ -159,6 +161,16 @@ def test_pow(dtype: str) -> None:
     np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
     large = np.isinf(want)
     assert (np.abs(got[large]) >= 65504).all()
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, -1, -2, 64])
+def test_whole_powers_are_products(exponent: int) -> None:
+    """A rounding a product, whatever the size of the result; negative numbers and zeros too."""
+    x = np.array([-1.5, -1.0, -0.25, 0.5, 1.0, 1.25, 2.0, 3.0], np.float32)
+    power = ConstantOp(constant_attr(np.array(exponent, np.float32), "power"))
+    op = ge.PowOp(value(x.shape, "f32"), power)
+    got = run_operator(op, [x, np.array(exponent, np.float32)])
+    np.testing.assert_allclose(got, np.power(x.astype(float), exponent), rtol=2**-23 * max(1, abs(exponent)))
 
 
 @settings(max_examples=25, deadline=None)
