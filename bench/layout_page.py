@@ -41,13 +41,15 @@ def page(rows: list[dict[str, Any]], date: str) -> str:
     ratios = {way: _share([row[way][2] for row in good], [row["default"][2] for row in good]) for way in WAYS}
     tasks = {way: _share([row[way][0] for row in good], [row["default"][0] for row in good]) for way in WAYS}
     proved = sum(row["cost"] == row["bound"] for row in good)
+    timed = any("us" in row for row in good)
     reasons = Counter(reason for row in good for reason in row["why default"])
     lines = [
         "# Conversions of format in real architectures",
         "",
         f"Measured on {date} by `bench/layout.py FOLDER`, written by `bench/layout_page.py`: {len(good)} exported graphs of",
         "known architectures, each compiled in four ways. KB are what tasks read and write only to store the same elements",
-        "otherwise, wherever that happens: TransData, transposes, and both on the AI CPU.",
+        "otherwise, wherever that happens: TransData, transposes, and both on the AI CPU. How formats are chosen, and how to",
+        "ask why a TransData is there: [formats and TransData](layout.md).",
         "",
         "| way | | tasks | KB |",
         "|---|---|---|---|",
@@ -57,9 +59,9 @@ def page(rows: list[dict[str, Any]], date: str) -> str:
         f"{sum(map(worse, good))}. The last column says",
         "so, or how much more than the lower bound its conversions move. Columns of a way: tasks, TransData among them, KB.",
         "",
-        f"| model | operators | {' | '.join(WAYS)} | us | minimum cut |",
-        "|---|---|---|---|---|---|---|---|",
-        *map(line, good),
+        f"| model | operators | {' | '.join(WAYS)} |{' us |' if timed else ''} minimum cut |",
+        f"|---|---|---|---|---|---|{'---|' if timed else ''}---|",
+        *(line(row, timed=timed) for row in good),
         "",
         "## Why the default's TransData are there",
         "",
@@ -76,11 +78,11 @@ def _share(numbers: list[int], of: list[int]) -> float:
     return sum(numbers) / max(sum(of), 1)
 
 
-def line(row: dict[str, Any]) -> str:
-    """A row of the table."""
+def line(row: dict[str, Any], *, timed: bool) -> str:
+    """A row of the table; `timed` tables have the latency of the default."""
     cells = " | ".join(f"{row[way][0]}, {row[way][1]}, {row[way][2] / 1024:,.0f}" for way in WAYS)
-    us = f"{row['us']:,.0f}" if "us" in row else "-"
-    return f"| {row['model']} | {row['ops']} | {cells} | {us} | {proof(row)} |"
+    us = f" {row['us']:,.0f} |" if "us" in row else " - |"
+    return f"| {row['model']} | {row['ops']} | {cells} |{us if timed else ''} {proof(row)} |"
 
 
 if __name__ == "__main__":
