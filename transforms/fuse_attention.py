@@ -37,17 +37,17 @@ MOST_STEPS, MOST_COLUMNS, BLOCK = 4, 256, 16
 head are a multiple of the last."""
 
 
-def scores_behind(value: SSAValue, user: Operation) -> list[Operation] | None:
+def scores_behind(value: SSAValue, user: Operation, left: int = 2 * MOST_STEPS) -> list[Operation] | None:
     """The product that makes `value` for `user` alone, and the steps behind it; None if it is something else."""
     op = value.owner
-    if single_user(value) is not user or not isinstance(op, Operation):
+    if single_user(value) is not user or not isinstance(op, Operation) or not left:
         return None
     if isinstance(op, MatmulOp):
         return [op]
     if not isinstance(op, STEPS):
         return None
     for operand in op.operands:
-        if operand.type == value.type and (before := scores_behind(operand, op)) is not None:
+        if operand.type == value.type and (before := scores_behind(operand, op, left - 1)) is not None:
             return [*before, op]
     return None
 

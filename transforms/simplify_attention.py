@@ -80,21 +80,25 @@ class DropNanGuard(Pattern):
         return True
 
 
-def sides_behind(value: SSAValue, user: Operation) -> list[SSAValue] | None:
+MOST_BETWEEN = 12
+"""Operators looked at between two that belong together: graphs may have chains of thousands."""
+
+
+def sides_behind(value: SSAValue, user: Operation, left: int = MOST_BETWEEN) -> list[SSAValue] | None:
     """What elementwise operators do to scores on their way from the product to `user`: their other operands.
 
     Reshapes may stand in between. None if `value` does not come from a product, for `user` alone.
     """
     op = value.owner
-    if single_user(value) is not user or not isinstance(op, Operation):
+    if single_user(value) is not user or not isinstance(op, Operation) or not left:
         return None
     if isinstance(op, MatmulOp):
         return []
     if isinstance(op, ReshapeOp):
-        return sides_behind(op.x, op)
+        return sides_behind(op.x, op, left - 1)
     if isinstance(op, STEPS):
         for operand in op.operands:
-            if operand.type == value.type and (before := sides_behind(operand, op)) is not None:
+            if operand.type == value.type and (before := sides_behind(operand, op, left - 1)) is not None:
                 return [*before, *(other for other in op.operands if other is not operand)]
     return None
 
@@ -154,7 +158,9 @@ def _mask(condition: SSAValue, low: Known, *, keep: bool) -> list[Operation]:
 def feeds_softmax(value: SSAValue) -> bool:
     """Whether nothing but elementwise operators, choices and reshapes stands between a value and a softmax."""
     user = single_user(value)
-    while isinstance(user, (*STEPS, SelectOp, ReshapeOp)):
+    for _ in range(MOST_BETWEEN):
+        if not isinstance(user, (*STEPS, SelectOp, ReshapeOp)):
+            break
         user = single_user(user.results[0])
     return isinstance(user, SoftmaxOp)
 
@@ -211,16 +217,16 @@ def one_like(number: Known) -> Known:
     return cast_to(filled(1.0, number.shape), number.type.element_type)
 
 
-def joins_weights(value: SSAValue, user: Operation) -> bool:
+def joins_weights(value: SSAValue, user: Operation, left: int = MOST_BETWEEN) -> bool:
     """Whether `value` is a product with constant weights, perhaps with a bias, for `user` alone: a scale joins them."""
     op = value.owner
-    if single_user(value) is not user:
+    if single_user(value) is not user or not left:
         return False
     if isinstance(op, MatmulOp):
         return known(op.b) is not None
     if isinstance(op, ReshapeOp):
-        return joins_weights(op.x, op)
-    return isinstance(op, AddOp) and any(joins_weights(side, op) for side in op.operands)
+        return joins_weights(op.x, op, left - 1)
+    return isinstance(op, AddOp) and any(joins_weights(side, op, left - 1) for side in op.operands)
 
 
 class ShareHeads(Pattern):
