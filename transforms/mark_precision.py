@@ -56,6 +56,8 @@ BLACK = frozenset(
 
 def kept_nodes(module: ModuleOp, names: Sequence[str], types: Sequence[str]) -> set[str]:
     """The names of all nodes to keep. Raises GraphEngineError with all names and types that no operator has."""
+    if not names and not types:
+        return set()
     found = {node.name: node.op_type for op in module.walk() for node in source_nodes(op.location)}
     wrong = _wrong("node", names, found) + _wrong("operator type", types, set(found.values()))
     if wrong:
@@ -178,7 +180,8 @@ class MarkPrecision(GePass):
         kept = kept_nodes(op, [*names, *self.keep_dtype_nodes], types)
         check_operators(changes.names(), op, self.mixlist)
         for block in graphs(op):
-            mark_kept(block, kept)
+            if kept:
+                mark_kept(block, kept)
             if mode == MIXED:
                 mark_mixed(block, _Lists(changes))
             elif mode in (ORIGIN, CUBE_ONLY):

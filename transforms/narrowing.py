@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint
 
 from graph_engine.dialects.ge.core import GeOp, Tensor, element_of
 from graph_engine.dialects.ge.elementwise import CastOp
-from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.transforms.driver import CountedRewriter
 from graph_engine.transforms.recipes import cast_to, known
 from graph_engine.transforms.retyping import rebuilt
@@ -54,7 +54,7 @@ class Narrowed:
         tensor = cast(Tensor, type_)
         if tensor.element_type != self.wide:
             return tensor
-        return tensor_type(tensor.get_shape(), self.narrow, tensor.encoding)
+        return tensor_type(shape_of_type(tensor), self.narrow, tensor.encoding)
 
     def compute(self, op: Operation, operands: Collection[int], rewriter: CountedRewriter) -> None:
         """Puts a copy of `op` that reads its `operands` narrow, and whose wide results are narrow, between casts.

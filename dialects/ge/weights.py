@@ -41,6 +41,7 @@ from graph_engine.dialects.ge.interning import (
     int_attr,
     ints_attr,
     numpy_dtype,
+    shape_of_type,
     string_attr,
     tensor_type,
 )
@@ -229,6 +230,17 @@ def _plain_attr(value: Any) -> Attribute:
             raise TypeError(f"{value!r} cannot be the attribute of a recipe")
 
 
+_KEYWORDS: dict[str, DictionaryAttr] = {}
+"""Attributes of recipes by their text: the layers of a network fold alike."""
+
+
+def _keywords(attributes: Mapping[str, Any]) -> DictionaryAttr:
+    text = repr(attributes)
+    if text not in _KEYWORDS:
+        _KEYWORDS[text] = DictionaryAttr({key: _plain_attr(value) for key, value in attributes.items()})
+    return _KEYWORDS[text]
+
+
 def fold_attr(
     op: str, operands: Sequence[Attribute], attributes: Mapping[str, Any], result_type: Tensor, result: int = 0
 ) -> Attribute:
@@ -239,13 +251,13 @@ def fold_attr(
     if result:
         attributes = {**attributes, "result": result}
     recipe = FoldAttr(
-        StringAttr(op),
+        string_attr(op),
         ArrayAttr(operands),
-        DictionaryAttr({key: _plain_attr(value) for key, value in attributes.items()}),
+        _keywords(attributes),
         result_type,
     )
     longest = recipe.length * RECIPE_ELEMENTS if recipe.length > LONG_RECIPE else INLINE_ELEMENTS
-    if result_type.encoding != NO_ENCODING or prod(result_type.get_shape()) > longest:
+    if result_type.encoding != NO_ENCODING or prod(shape_of_type(result_type)) > longest:
         return recipe
     return constant_attr(materialize(recipe, result_type), op)
 
