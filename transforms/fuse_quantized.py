@@ -157,6 +157,10 @@ class IntegerConvolution(Pattern):
     name = "integer-convolution"
     root: ClassVar[Roots] = (QuantizeOp,)
 
+    def __init__(self, kinds: Sequence[str]):
+        self.kinds = kinds
+        """Element types of x that the chip multiplies."""
+
     def rewrite(self, op: QuantizeOp, rewriter: CountedRewriter) -> bool:
         product, relu = op.x.owner, None
         if isinstance(product, ReluOp):
@@ -170,6 +174,8 @@ class IntegerConvolution(Pattern):
             return False
         x, w, bias = factors
         assert isinstance(x.q, SSAValue) and isinstance(w.q, Known)
+        if element_name(element_of(x.q)) not in self.kinds:
+            return False
         scales = x.scale.astype(np.float32).reshape(()) * w.scale.astype(np.float32).reshape(-1)
         outputs = w.q.shape[0]
         made: list[Operation] = []
@@ -457,10 +463,9 @@ def _ordered(members: Sequence[Operation]) -> list[Operation]:
     return order
 
 
-def _multiplies_bytes(soc: Soc) -> bool:
-    """Whether the chip has all that the kernel of integers needs; else floats on the Cube are faster than the host."""
-    products = all(soc.supports_mmad(kind, "i8", "i32") for kind in EIGHT_BITS)
-    return products and "l0c->ub" in soc.paths and soc.path("l0c", "ub").pipe == "V"
+def _multiplied(soc: Soc) -> list[str]:
+    """The 8-bit types that the chip's kernel of integers takes; for others floats on the Cube are faster than the host."""
+    return [] if soc.has("split") else [kind for kind in EIGHT_BITS if soc.supports_mmad(kind, "i8", "i32")]
 
 
 @dataclass(frozen=True)
@@ -475,8 +480,7 @@ class FuseQuantized(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [QuantiseOnce(), MoveQuantised(), MeanOfPixels()])
         patterns: list[Pattern] = [RowsAsImages(), WeightsAroundZero(), PlainAddition()]
-        if _multiplies_bytes(load_soc(self.soc)):
-            patterns.append(IntegerConvolution())
+        patterns.append(IntegerConvolution(_multiplied(load_soc(self.soc))))
         apply_patterns(op, patterns)
         context = RewriteContext.current()
         for block in graphs(op):
