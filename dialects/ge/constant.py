@@ -40,10 +40,13 @@ class ConstantOp(GeOp):
         return (attribute_type(self.value),)
 
     def form(self) -> tuple[object, ...]:
-        value = self.value
-        if isinstance(value, WeightAttr) and not value.data.known:
-            return (value,)
-        return (type(value), attribute_type(value))
+        value: Attribute = self.properties["value"]  # of any kind: this one is not verified yet
+        known = (
+            value.data.known
+            if isinstance(value, WeightAttr)
+            else isinstance(value, DenseIntOrFPElementsAttr | FoldAttr)
+        )
+        return (type(value), attribute_type(value)) if known else (value,)
 
     def verify_(self) -> None:
         super().verify_()
