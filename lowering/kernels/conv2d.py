@@ -6,6 +6,9 @@
           for each tile of K:                load3d L1 -> L0A, load2d L1 -> L0B, mmad into L0C
           for each chunk of channels:        L0C -> UB, bias, conversion, epilogue steps, UB -> GM
 
+Where many weights are loaded once and for all, they come with the first band in parts of K: the first part is multiplied while
+the next one is on its way.
+
 K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
 groups that FRACTAL_Z holds block-diagonally. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
 way out joins two blocks of 16 results.
@@ -14,7 +17,7 @@ way out joins two blocks of 16 results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from graph_engine.dialects.ascend.affine import Expr
@@ -26,6 +29,9 @@ from graph_engine.lowering.kernels.fixpipe import leaving
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
+
+PARTS, PART_BYTES = 3, 49152
+"""Weights are loaded in so many parts, of at least so many bytes: more would hide little more and cost flags."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,23 @@ class Run:
     y_step: int
 
 
+@dataclass(frozen=True)
+class Piece:
+    """So many blocks of K of a filter, from `start` on."""
+
+    filter: int
+    start: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights in L1, of the blocks of K from `start` on."""
+
+    buf: Buf
+    start: int
+
+
 def split_bands(shape: ConvShape, rows: int, columns: int, cores: int) -> list[list[Run]]:
     """Bands of `rows` x `columns` outputs, dealt to `cores` in contiguous shares, each as runs."""
     bands = [
@@ -231,6 +254,21 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     return kb.kernel
 
 
+def peel_first(runs: Sequence[Run]) -> list[Run]:
+    """The same bands, the first one in a run of its own."""
+    first, *others = runs
+    band = first.first
+    if first.count > 1:
+        second = replace(band, x_offset=band.x_offset + first.x_step, y_offset=band.y_offset + first.y_step)
+        others = [replace(first, first=second, count=first.count - 1), *others]
+    return [Run(band, 1, 0, 0), *others]
+
+
+def even_tile(extent: int, tile: int) -> int:
+    """A tile no larger than `tile` that cuts `extent` into as many, more even ones."""
+    return -(-extent // -(-extent // tile))
+
+
 @dataclass
 class _ConvWriter:
     """Writes the body of one core."""
@@ -257,38 +295,53 @@ class _ConvWriter:
         y_base = y_base + channel * (shape.ho * shape.wo * 16)
         vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
         w_base = g * (shape.k1 * shape.n1 * shape.fractal) + n_start * shape.fractal
-        resident = self._weights(w_base, n) if tiling.resident else None
-        for run in runs:
+        pieces = self._pieces()
+        ahead = pieces if len(pieces) == shape.filters else pieces[:1]
+        resident = [self._weights(piece, w_base, n) for piece in ahead] if tiling.resident else []
+        for run in runs if ahead is pieces else peel_first(runs):
             with kb.loop(run.count, "band") as band:
                 x_at = x_base + band * run.x_step + run.first.x_offset
                 y_at = y_base + band * run.y_step + run.first.y_offset
                 plane, sizes = shape.h * shape.w * shape.c0, (shape.c1, *run.first.read, shape.c0)
                 x_l1 = kb.alloc("x_l1", Space.L1, sizes, shape.dtype)
                 kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, (plane, shape.w * shape.c0, shape.c0, 1)))
+                if resident:
+                    resident += [self._weights(piece, w_base, n) for piece in pieces[len(resident) :]]
                 for n_at, nt in kb.tiles(n, tiling.nt, "n"):
-                    weights = resident or self._weights(w_base + n_at * shape.fractal, nt)
+                    at = w_base + n_at * shape.fractal
+                    weights = resident or [self._weights(piece, at, nt) for piece in pieces]
                     w_at = n_at * shape.fractal if resident else Expr()
                     self.positions(run.first, x_l1, weights, w_at, nt, y_at, n_at, vectors)
+
+    def _pieces(self) -> list[Piece]:
+        """The filters; one of which each core loads much once and for all, in parts of K that are the same on all cores."""
+        shape, tiling = self.shape, self.tiling
+        if shape.filters > 1:
+            return [Piece(number, 0, shape.k1) for number in range(shape.filters)]
+        n = shape.n1 if shape.groups > 1 else tiling.n_share * shape.n_unit
+        count = n * shape.k1 * shape.fractal * shape.weights.bytes
+        parts = min(PARTS, max(1, count // PART_BYTES)) if tiling.resident else 1
+        size = even_tile(shape.k1, -(-shape.k1 // parts))
+        return [Piece(0, start, min(size, shape.k1 - start)) for start in range(0, shape.k1, size)]
 
     def _bias(self) -> Buf | None:
         return self.kb.args[2] if self.shape.bias else None
 
-    def _weights(self, base: Expr, n: int) -> list[Buf]:
-        """`n` channel blocks of every filter in L1."""
-        return [self._filter(number, base, n) for number in range(self.shape.filters)]
-
-    def _filter(self, number: int, base: Expr, n: int) -> Buf:
+    def _weights(self, piece: Piece, base: Expr, n: int) -> Weights:
+        """`n` channel blocks of a piece in L1."""
         kb, shape = self.kb, self.shape
-        w_l1 = kb.alloc(f"w{number or ''}_l1", Space.L1, (shape.k1, n, 16, shape.c0), shape.weights)
-        strides = (shape.n1 * shape.fractal, shape.fractal, shape.c0, 1)
-        kb.copy(kb.view(w_l1), kb.view(kb.args[1 + number], base, w_l1.shape, strides))
-        return w_l1
+        row = shape.n1 * shape.fractal
+        name = f"w{piece.filter or ''}_l1" + (f"_{piece.start}" if piece.start else "")
+        w_l1 = kb.alloc(name, Space.L1, (piece.blocks, n, 16, shape.c0), shape.weights)
+        strides = (row, shape.fractal, shape.c0, 1)
+        kb.copy(kb.view(w_l1), kb.view(kb.args[1 + piece.filter], base + piece.start * row, w_l1.shape, strides))
+        return Weights(w_l1, piece.start)
 
     def positions(
         self,
         band: Band,
         x_l1: Buf,
-        weights: list[Buf],
+        weights: list[Weights],
         w_at: Expr,
         nt: int,
         y_at: Expr,
@@ -306,13 +359,13 @@ class _ConvWriter:
             mt = -(-m // 16)
             l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), shape.sums)
             first = True
-            for source in weights:
-                for k_at, kt in kb.tiles(shape.k1, tiling.kt, "k"):
+            for part in weights:
+                blocks, row = part.buf.shape[0], part.buf.shape[1] * fractal
+                for k_at, kt in kb.tiles(blocks, even_tile(blocks, tiling.kt), "k"):
                     l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, c0), shape.dtype)
-                    kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at, float(shape.padding))
+                    kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + part.start, float(shape.padding))
                     l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, c0), shape.weights)
-                    row = source.shape[1] * fractal
-                    kb.load2d(kb.view(l0b), kb.view(source, k_at * row + w_at, l0b.shape, (row, fractal, c0, 1)))
+                    kb.load2d(kb.view(l0b), kb.view(part.buf, k_at * row + w_at, l0b.shape, (row, fractal, c0, 1)))
                     step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
                     kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None, bias)
                     first = False

@@ -27,6 +27,9 @@ from graph_engine.target_ascend.soc.soc import Soc
 
 FRACTAL_ELEMENTS = 256
 
+CHUNKS = 6
+"""Of K, in which both sides come to L1."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -114,14 +117,17 @@ def choose_matmul_tiling(shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> Ma
     vectors = 64 * n_share * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs))
     tile = cube_tile(soc, m_share, n_share, shape.k1, epilogue.fractal_bytes(), vectors, min(16, n_share))
     room = soc.buffers["l1"] // (2 * FRACTAL) // (tile.mt + tile.nt)
-    kc = max(tile.kt, min(shape.k1, room) // tile.kt * tile.kt)
+    # Nothing hides the first chunk, so chunks are small; of less than a few tiles of K they would hide no better.
+    wanted = -(-shape.k1 // CHUNKS)
+    kc = max(tile.kt, min(wanted, room) // tile.kt * tile.kt)
     return MatmulTiling(b_share, m_share, n_share, tile, kc)
 
 
 def build_matmul(name: str, shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> KernelOp:
     """The kernel; its arguments are left, right, [bias], the epilogue's inputs, result."""
-    epilogue = leaving(epilogue, shape.bias, soc)
-    assert isinstance(epilogue, Epilogue)
+    way_out = leaving(epilogue, shape.bias, soc)
+    assert isinstance(way_out, Epilogue)
+    epilogue = way_out
     tiling = choose_matmul_tiling(shape, epilogue, soc)
     left, right = shape.left, shape.right
     a = Arg("a", (left.matrices(shape.batch), *left.stored(shape.m1, shape.k1), 16, 16), DType.F16, "r")
