@@ -10,13 +10,13 @@ STAGES = ((3, 8), (4, 16), (6, 32), (3, 64))
 """Blocks and inner channels of each stage; a block leaves four times as many."""
 
 
-def deep_residual(seed: int = 0, size: int = 32) -> onnx.ModelProto:
+def deep_residual(seed: int = 0, size: int = 32, stages: tuple[tuple[int, int], ...] = STAGES) -> onnx.ModelProto:
     """Bottlenecks with BatchNormalization behind every convolution, then a classifier; images of 3 x size x size."""
     b = GraphBuilder(seed)
     y = b.conv_bn_relu(b.input("x", (1, 3, size, size)), 3, 8, 7, strides=[2, 2])
     y = b.node("MaxPool", [y], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     channels = 8
-    for stage, (blocks, inner) in enumerate(STAGES):
+    for stage, (blocks, inner) in enumerate(stages):
         for block in range(blocks):
             step = 2 if stage and not block else 1
             main = b.conv_bn_relu(b.conv_bn_relu(y, channels, inner, 1), inner, inner, strides=[step, step])

@@ -120,7 +120,7 @@ def test_onnxruntime_as_a_script(folder: Path, capsys: pytest.CaptureFixture[str
     """The check of the documentation: a user's script that compares an .mlir with the model in onnxruntime."""
     import sys
 
-    model = deep_residual(size=16)
+    model = deep_residual(size=16, stages=((1, 8),))  # each question costs two processes
     onnx.save(model, "deep.onnx")
     script = shlex.join([sys.executable, str(ROOT / "docs" / "check_onnxruntime.py"), "deep.onnx", "1e-3"])
     text = "ge-infer-shapes,lossy-fusion{victim=node_t5},fuse-elementwise"
