@@ -236,9 +236,12 @@ _KEYWORDS: dict[str, DictionaryAttr] = {}
 
 def _keywords(attributes: Mapping[str, Any]) -> DictionaryAttr:
     text = repr(attributes)
-    if text not in _KEYWORDS:
-        _KEYWORDS[text] = DictionaryAttr({key: _plain_attr(value) for key, value in attributes.items()})
-    return _KEYWORDS[text]
+    found = _KEYWORDS.get(text)
+    if found is None:
+        found = DictionaryAttr({key: _plain_attr(value) for key, value in attributes.items()})
+        if "nan" not in text:  # which does not tell the bits of a NaN
+            _KEYWORDS[text] = found
+    return found
 
 
 def fold_attr(

@@ -55,9 +55,6 @@ CHIP: dict[str, str] = {
         ),
         "fp16 arithmetic saturates on this chip: an infinity becomes 65504 and is no longer equal to one",
     ),
-    **dict.fromkeys(
-        ("test_quantizelinear_uint16", "test_quantizelinear_int16"), "65,536 steps need more than the 11 bits of fp16",
-    ),
 }  # fmt: skip
 """Through the modelled chip, of the cases that pass the reference."""
 

@@ -190,8 +190,11 @@ def test_any_broadcast(data: st.DataObject) -> None:
 
 
 def test_every_typed_operator_is_tested_here() -> None:
+    """But those of quantisation, which have a file of their own."""
     tested = {f"ge.{name}" for name in (*FUNCTIONS, "compare", "select", "cast", "and", "or", "xor", "not")}
-    assert set(TYPED) == tested | {f"ge.{name}" for name in ("floor", "ceil", "round", "sign", "abs", "pow")}
+    assert set(TYPED) - {"ge.quantize", "ge.dequantize"} == tested | {
+        f"ge.{name}" for name in ("floor", "ceil", "round", "sign", "abs", "pow")
+    }
 
 
 @pytest.mark.parametrize(
