@@ -4,13 +4,14 @@
                                                   ascend.task.launch "conv1" @k(%x, %w) -> (%y) blocks(8) {...}
 
 Operators that have no kernel become AI CPU tasks, views share their operand's buffer, and the parts of a concat lie side
-by side where that is possible (`joins.py`). What a function returns is written straight into the output where that is
-possible. Tasks keep the order of the graph, in one stream.
+by side where that is possible (`joins.py`); the task that writes the last part then names the concat. What a function returns
+is written straight into the output where that is possible. Tasks keep the order of the graph, in one stream.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -33,13 +34,30 @@ from graph_engine.dialects.ascend.task import (
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import tensor_type
-from graph_engine.dialects.ge.locations import source_nodes
+from graph_engine.dialects.ge.locations import fuse, source_nodes
 from graph_engine.dialects.ge.ports import input_names, output_names
 from graph_engine.dialects.layout import TransDataOp, groups_of
 from graph_engine.lowering.joins import Joins, Piece
 from graph_engine.lowering.lower_to_kernels import layout_bytes
 from graph_engine.lowering.views import is_whole_view, view_offset
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
+
+
+def name_joined(joined: Sequence[Operation]) -> None:
+    """Names each joined concat, in the order of the graph, at the task that writes the last of its parts."""
+    places: dict[Operation, int] = {}
+    if joined and (block := joined[0].parent_block()) is not None:
+        places = {op: i for i, op in enumerate(block.ops)}
+    completed: dict[Operation, Operation] = {}
+    for concat in joined:
+        writers: list[Operation] = []
+        for part in concat.operands:
+            while isinstance(part.owner, Operation) and view_offset(part.owner) is not None:
+                part = part.owner.operands[0]
+            assert isinstance(part.owner, Operation)  # what is joined is written by a task
+            writers.append(completed.get(part.owner, part.owner))
+        last = completed[concat] = max(writers, key=places.__getitem__)
+        last.location = fuse(last.location, concat.location)
 
 
 @dataclass
@@ -68,7 +86,9 @@ class _Scheduler:
         last = block.last_op
         assert isinstance(last, ReturnOp)
         outputs = self.outputs(last)
-        joined = {op for op in block.ops if self.joins.join(op)}
+        joined = [op for op in block.ops if self.joins.join(op)]
+        name_joined(joined)
+        no_tasks = set(joined)
         for op in block.ops:
             if isinstance(op, ConstantOp):
                 name = source_nodes(op.location)
@@ -86,7 +106,7 @@ class _Scheduler:
             elif not isinstance(op, ReturnOp):
                 for result in op.results:
                     self.declare(result, outputs)
-                if op not in joined:
+                if op not in no_tasks:
                     self.task(op)
         self.finish(last, outputs)
         self.program.body.block.add_op(self.stream)

@@ -203,11 +203,11 @@ class TimingEngine:
 
     def _move(self, access: GmAccess, lines: int, cores: int) -> Move:
         """Latency and transfer of a move for which the L2 fetches and writes back `lines`."""
-        move = access.cycles.get(lines)
+        move = access.moves.get(lines)
         if move is None:
             movers = min(access.movers, cores)
             ddr_bytes = lines * self.l2.line_bytes
-            move = access.cycles[lines] = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, cores)
+            move = access.moves[lines] = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, cores)
         return move
 
     def _time(self, kernel: Kernel, trace: KernelSteps, group: BlockGroup, times: list[Move]) -> tuple[int, list[int]]:

@@ -177,9 +177,9 @@ def test_layout_changes_only_at_the_ends(name: str, built: Built) -> None:
 
 
 def test_source_nodes_are_complete(built: Built) -> None:
-    """Every node of the model that computes is named by a task; a view, a Dropout or a Concat may leave none."""
+    """Every node of the model that computes is named by a task; a Reshape or Dropout may leave none."""
     named = {node.outputs[0] for task in tasks_of(built.program) for node in task.source_nodes}
-    free = {"Reshape", "Dropout", "Flatten", "Constant", "Concat"}
+    free = {"Reshape", "Dropout", "Flatten", "Constant"}
     assert {node.output[0] for node in built.model.graph.node if node.op_type not in free} <= named
 
 
