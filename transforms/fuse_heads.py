@@ -25,11 +25,9 @@ from graph_engine.transforms.cuts_and_joins import part_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.pass_base import EXACT, GePass
+from graph_engine.transforms.stored_values import FRACTAL_COLUMNS
 
 Roots = tuple[type[Operation], ...]
-
-FRACTAL_COLUMNS = 16
-"""Columns of a block in FRACTAL_NZ: heads of whole blocks are cut without moving anything."""
 
 
 def _exchanges_rows_and_heads(op: TransposeOp) -> bool:

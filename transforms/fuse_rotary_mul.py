@@ -32,9 +32,7 @@ from graph_engine.transforms.cuts_and_joins import concat_axis, part_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-
-BLOCK = 16
-"""Columns that FRACTAL_NZ keeps together."""
+from graph_engine.transforms.stored_values import FRACTAL_COLUMNS
 
 
 class FuseRotaryMul(Pattern):
@@ -92,7 +90,7 @@ def fits(x: SSAValue, cos: SSAValue, sin: SSAValue) -> bool:
     """Whether the kernel serves: whole blocks in each half, one matrix of cosines and one of sines."""
     matrix = shape_of(x)[-2:]
     sides = [shape_of(side) for side in (cos, sin)]
-    if DYNAMIC in shape_of(x) or len(matrix) < 2 or matrix[-1] % (2 * BLOCK):
+    if DYNAMIC in shape_of(x) or len(matrix) < 2 or matrix[-1] % (2 * FRACTAL_COLUMNS):
         return False
     return all(side[-2:] == matrix and len(side) <= len(shape_of(x)) and prod(side[:-2]) == 1 for side in sides)
 

@@ -20,6 +20,8 @@ Format: TypeAlias = Encoding | None
 
 FRACTAL_ROWS = 16
 """N0, and the rows of a fractal: 16 on every chip."""
+FRACTAL_COLUMNS = 16
+"""Columns that FRACTAL_NZ keeps together in 16-bit types: whole blocks of them are cut without moving anything."""
 
 
 class Family(Enum):
