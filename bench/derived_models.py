@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Callable
 from typing import Any, cast
 
+from corpus_models import bindings, inputs
+
 OPSETS = (11, 13, 17, 21)
 """Opsets that exporters of some age write, to convert to."""
 
@@ -86,8 +88,6 @@ class _Calibration:
     """Two seeded inputs."""
 
     def __init__(self, model: Any) -> None:
-        from model_sweep import bindings, inputs
-
         shapes, values, most = bindings(model, {})
         self.feeds = iter([inputs(model, shapes, values, most)] * 2)
 

@@ -13,8 +13,8 @@ import fnmatch
 from collections import Counter
 from pathlib import Path
 
+from corpus_models import bindings, commit, hints, load
 from fp16_error import computed
-from model_sweep import bindings, commit, hints, load
 
 
 def main() -> None:

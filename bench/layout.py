@@ -62,7 +62,7 @@ def module_of(name: str, path: Path | None) -> tuple[Any, list[Any]]:
 
         model = light_model(name)
         return import_onnx(model), [_zeros(value, tensor_dtype_to_np_dtype) for value in model.graph.input]
-    from model_sweep import bindings, hints, inputs, load
+    from corpus_models import bindings, hints, inputs, load
 
     model = load(path, path.parent)
     shapes, values, most = bindings(model, hints(path, path.parent))
