@@ -1,6 +1,7 @@
 """Every ONNX operator of inference models in its forms, imported, simplified, fused and run beside onnxruntime.
 
     python bench/operator_sweep.py [--operator Resize] [--opset 18] [--seed 0] [--mode runtime] [--forms 20]
+                                   [--soc Ascend910B3]
 
 Seeded models of one node: every version of the operator from opset 6 on, and the newest opset; attributes, ranks,
 broadcasts, element types and optional operands as `bench/operator_forms` gives them; four times each:
@@ -10,9 +11,10 @@ broadcasts, element types and optional operands as `bench/operator_forms` gives 
     folded     all operands are initialisers
     symbolic   as `constant`, and the inputs are declared with unknown extents but for channels or features
 
-onnxruntime, without graph optimisations, judges; a form that it refuses or lacks does not count. Columns: models judged,
-those that agree, of them only with inputs bound to their values, refused, different, crashed. Below, what does not agree
-as it is, by reason; with `--details` every model. Exits 1 if a model differs or crashes.
+onnxruntime, without graph optimisations, judges; a form that it refuses or lacks does not count. With `--soc` what agrees also
+runs on the modelled chip, in checking mode. Columns: models judged, those that agree, of them only with inputs bound to
+their values, refused, different, crashed; of a chip also those that run by kernels alone. Below, what does not agree as
+it is, by reason; with `--details` every model. Exits 1 if a model differs or crashes.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 
 from harness.judge import onnxruntime_outputs
 from onnx_backend.cases import Case
-from onnx_backend.through import through_reference
+from onnx_backend.through import through_chip, through_reference
 from operator_forms import layers, movement, pointwise, reductions, windows
 from operator_forms.form import Array, Draw, Form, Forms
 
@@ -53,7 +55,8 @@ TOLERANCES = {"float16": (4e-3, 4e-3), "float64": (1e-5, 1e-6), "bfloat16": (2e-
 
 @dataclass
 class Verdict:
-    """How a model went: agrees, bound (agrees with inputs bound), refused, differs or crashes, and why."""
+    """How a model went: agrees, bound (agrees with inputs bound), refused, differs or crashes, and why; on a chip, whether
+    no task of it is the AI CPU's."""
 
     what: str
     operator: str
@@ -61,6 +64,7 @@ class Verdict:
     mode: str
     form: Form
     why: str = ""
+    kernels_alone: bool = False
 
 
 def opsets(operator: str) -> list[int]:
@@ -99,8 +103,8 @@ def model_of(operator: str, form: Form, opset: int, mode: str) -> tuple[onnx.Mod
     return model, {name: value for name, (value, held) in plain.items() if not held}
 
 
-def judge(operator: str, form: Form, opset: int, mode: str) -> Verdict | None:
-    """The verdict on one model, None if onnxruntime has none."""
+def judge(operator: str, form: Form, opset: int, mode: str, soc: str) -> Verdict | None:
+    """The verdict on one model, None if onnxruntime has none; through the chip as well if a `soc` is named."""
     try:
         model, feeds = model_of(operator, form, opset, mode)
         with np.errstate(all="ignore"):
@@ -108,8 +112,8 @@ def judge(operator: str, form: Form, opset: int, mode: str) -> Verdict | None:
     except Exception:  # what onnxruntime or the helper raises for forms that do not exist
         return None
 
-    def verdict(what: str, why: str = "") -> Verdict:
-        return Verdict(what, operator, opset, mode, form, " ".join(why.split()))
+    def verdict(what: str, why: str = "", kernels_alone: bool = False) -> Verdict:
+        return Verdict(what, operator, opset, mode, form, " ".join(why.split()), kernels_alone)
 
     floats = [y for y in expected if y.dtype.kind not in "biu"]
     relative, part = TOLERANCES.get(str(floats[0].dtype) if floats else "", (2e-5, 5e-6))
@@ -120,23 +124,30 @@ def judge(operator: str, form: Form, opset: int, mode: str) -> Verdict | None:
     source = SimpleNamespace(model=model, data_sets=[(inputs, expected)])
     case = Case(operator, "node", relative, max(part * float(largest), 1e-6), source)
     try:
-        outcome, _ = through_reference(case)
+        if soc:
+            outcome, runs = through_reference(case, soc)
+            through_chip(outcome, runs, soc, check=True)
+        else:
+            outcome, _ = through_reference(case)
     except GraphEngineError as error:
         return verdict("refused", str(error))
     except AssertionError as error:
         return verdict("differs", str(error))
     except Exception as error:
         return verdict("crashes", f"{type(error).__name__}: {error}")
+    kernels_alone = bool(soc) and not (outcome.aicpu or outcome.refused)
     if not outcome.bound:
-        return verdict("agrees")
+        return verdict("agrees", kernels_alone=kernels_alone)
     try:
         import_onnx(model)
     except GraphEngineError as error:
-        return verdict("bound", str(error))
+        return verdict("bound", str(error), kernels_alone)
     raise AssertionError("what is bound needs it")
 
 
-def sweep(operator: str, seed: int, modes: tuple[str, ...], only: int | None, most: int | None) -> Iterator[Verdict]:
+def sweep(
+    operator: str, seed: int, modes: tuple[str, ...], only: int | None, most: int | None, soc: str
+) -> Iterator[Verdict]:
     """The verdicts on one operator, of at most so many forms an opset."""
     for opset in opsets(operator) if only is None else [only]:
         draw = Draw(zlib.crc32(f"{operator} {opset} {seed}".encode()))
@@ -146,7 +157,7 @@ def sweep(operator: str, seed: int, modes: tuple[str, ...], only: int | None, mo
             for mode in modes:
                 if mode == "constant" and not form.steering:
                     continue
-                found = judge(operator, form, opset, mode)
+                found = judge(operator, form, opset, mode, soc)
                 if found is not None:
                     yield found
 
@@ -163,10 +174,13 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def row(name: str, verdicts: list[Verdict]) -> str:
+def row(name: str, verdicts: list[Verdict], soc: str) -> str:
     """One line of the table."""
     counts = Counter(verdict.what for verdict in verdicts)
-    return f"{name:<28}" + "".join(f"{sum(counts[what] for what in column):>8}" for column in COLUMNS.values())
+    cells = [sum(counts[what] for what in column) for column in COLUMNS.values()]
+    return f"{name:<28}" + "".join(
+        f"{n:>8}" for n in [*cells, *([sum(v.kernels_alone for v in verdicts)] if soc else [])]
+    )
 
 
 def described(verdict: Verdict) -> str:
@@ -186,21 +200,24 @@ def main() -> int:
     parser.add_argument("--mode", choices=MODES, help="only this mode")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--forms", type=int, help="at most so many forms an operator and opset, chosen by the seed")
+    parser.add_argument("--soc", default="", help="also run on this chip, in checking mode")
     parser.add_argument("--details", action="store_true", help="every model that does not agree")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    modes = (options.mode,) if options.mode else MODES
-    print(f"{'operator':<28}" + "".join(f"{name:>8}" for name in COLUMNS))
+    known = MODES[:2]  # on a chip sizes must be known, and something must be left to run
+    modes = (options.mode,) if options.mode else known if options.soc else MODES
+    columns = [*COLUMNS, *(["kernels"] if options.soc else [])]
+    print(f"{'operator':<28}" + "".join(f"{name:>8}" for name in columns))
     wrong: dict[tuple[str, str, str], list[Verdict]] = defaultdict(list)
     everything: list[Verdict] = []
     for operator in options.operator or sorted(FORMS):
-        verdicts = list(sweep(operator, options.seed, modes, options.opset, options.forms))
-        print(row(operator, verdicts), flush=True)
+        verdicts = list(sweep(operator, options.seed, modes, options.opset, options.forms, options.soc))
+        print(row(operator, verdicts, options.soc), flush=True)
         everything += verdicts
         for verdict in verdicts:
             if verdict.what != "agrees":
                 wrong[verdict.operator, verdict.what, REASON.sub("", verdict.why)[:90]].append(verdict)
-    print(row("all", everything), end="\n\n")
+    print(row("all", everything, options.soc), end="\n\n")
     for (operator, what, why), verdicts in wrong.items():
         modes_ = "/".join(dict.fromkeys(v.mode for v in verdicts))
         print(f"{operator} {what} {len(verdicts)} ({modes_}): {why}")

@@ -17,7 +17,7 @@ from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
-from graph_engine.pipelines.compile import compile_module
+from graph_engine.pipelines.compile import DEFAULT_SOC, compile_module
 from graph_engine.pipelines.default import Phase
 from graph_engine.pipelines.reference import ReferenceGraph
 from graph_engine.target_ascend.om.program import AicpuCall, Launch
@@ -106,7 +106,7 @@ Run = tuple[Imported, list[Any], list[Any]]
 """The case at phase `fused`, the inputs that are not bound, and the right outputs."""
 
 
-def through_reference(case: Case, *, bind: bool = False) -> tuple[Outcome, list[Run]]:
+def through_reference(case: Case, soc: str = DEFAULT_SOC, *, bind: bool = False) -> tuple[Outcome, list[Run]]:
     """Imports the case, runs the passes before precision and layout, and compares what the reference then gives.
 
     With `bind`, inputs are bound until all sizes are known. Returns one run a module, to go on with. Raises
@@ -119,7 +119,7 @@ def through_reference(case: Case, *, bind: bool = False) -> tuple[Outcome, list[
         if graph is None or runs[-1][0].bound:  # what depends on no values is compiled once, for all data sets
             imported = import_case(case, inputs, bind=bind)
             outcome.imported = operators_of(imported.module)
-            compile_module(imported.module, until=Phase.FUSED)
+            compile_module(imported.module, soc, until=Phase.FUSED)
             graph = ReferenceGraph(imported.module, case.name)
             runs.append((imported, [inputs[i] for i in imported.free], right))
         imported = runs[-1][0]
@@ -133,18 +133,18 @@ NOT_ON_THE_CHIP = ("the chip has no such element types", SIZES)
 """What GraphEngineError says of graphs that only the reference can run."""
 
 
-def through_chip(outcome: Outcome, runs: list[Run]) -> None:
+def through_chip(outcome: Outcome, runs: list[Run], soc: str = DEFAULT_SOC, *, check: bool = False) -> None:
     """Runs what `through_reference` returned on the modelled chip in fp16, beside the reference rounded at the same places.
 
     The chip may be four times as far from the right outputs as that, and a five-hundredth of their size. Raises as
-    `through_reference`.
+    `through_reference`, with `check` also for what checking mode finds.
     """
     for imported, inputs, right in runs:
         module = imported.module
-        compile_module(module, until=Phase.PRECISION)
+        compile_module(module, soc, until=Phase.PRECISION)
         rounded = module.clone()
         try:
-            compile_module(module)
+            compile_module(module, soc)
         except GraphEngineError as error:
             if not any(reason in str(error) for reason in NOT_ON_THE_CHIP):
                 raise
@@ -154,9 +154,10 @@ def through_chip(outcome: Outcome, runs: list[Run]) -> None:
         tasks = [task for stream in program.entry_points[0].streams for task in stream.tasks]
         outcome.kernels = sum(isinstance(task, Launch) and task.type not in ("Cast", "TransData") for task in tasks)
         outcome.aicpu = sorted({task.op for task in tasks if isinstance(task, AicpuCall)})
-        found = run(program, inputs, mode="functional").outputs
+        result = run(program, inputs, mode="functional", check=check)
+        assert not result.findings, f"checking mode: {result.findings[0]}"
         halves = ReferenceGraph(rounded, "case").run(inputs)
-        for number, (value, half, exact) in enumerate(zip(found, halves, right, strict=True)):
+        for number, (value, half, exact) in enumerate(zip(result.outputs, halves, right, strict=True)):
             check_fp16(value, half, exact, f"output {number}")
 
 
