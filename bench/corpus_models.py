@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 
-def load(path: Path, folder: Path) -> Any:
-    """The ModelProto, its stripped weights filled in."""
+def load(path: Path, folder: Path | None) -> Any:
+    """The ModelProto, its stripped weights filled in as the folder says."""
     import onnx
 
     data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
     model = onnx.load_model_from_string(data)
-    recipe = folder / "seeded.py"
-    if recipe.exists():
+    recipe = folder / "seeded.py" if folder is not None else None
+    if recipe is not None and recipe.exists():
         spec = importlib.util.spec_from_file_location("seeded", recipe)
         assert spec is not None and spec.loader is not None
         seeded = importlib.util.module_from_spec(spec)

@@ -36,24 +36,26 @@ GOOD = (WITHIN, EXPLAINED)
 RESHAPING = ("Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Identity", "Cast")
 
 Session = Callable[[Any], Any]
+Compute = Callable[..., tuple[list[Any], list[Any]]]
+"""`computed` of some module."""
 
 
 def fp16_columns(
     model: Any,
-    module: Any,
+    compute: Compute,
     inputs_of: Callable[[int], dict[str, Any]],
     session_of: Session,
     spread: Callable[[], float],
 ) -> dict[str, Any]:
     """Columns of the sweep's table: errors `fp16` and `rounding`, number of warnings `warned`, `fp16_class`, `fp16_verdict`.
 
-    `module` is simplified and is not changed; `inputs_of` gives the inputs by the number of a seed; `spread` tells how far
-    onnxruntime is from itself in fp32.
+    `compute` gives the warnings and the outputs of inputs in fp16, as `computed` does; `inputs_of` gives the inputs by the
+    number of a seed; `spread` tells how far onnxruntime is from itself in fp32.
     """
     feeds = inputs_of(0)
     expected = session_of(model).run(None, feeds)
     ranges = spans(model, expected)
-    remarks, found = computed(module, feeds)
+    remarks, found = compute(feeds)
     row: dict[str, Any] = {"fp16": share(expected, found, ranges), "warned": len(remarks)}
     row["warnings"] = [str(remark) for remark in remarks]
     row["warning_kinds"] = sorted({remark.name for remark in remarks})
@@ -67,18 +69,18 @@ def fp16_columns(
             others = inputs_of(seed)
             right = session_of(model).run(None, others)
             widths = spans(model, right)
-            row["fp16"] = max(row["fp16"], share(right, computed(module, others)[1], widths))
+            row["fp16"] = max(row["fp16"], share(right, compute(others)[1], widths))
             row["rounding"] = max(row["rounding"], share(right, halved.run(None, half_inputs(others)), widths))
     if row["fp16"] <= bound(row["rounding"]):
         return row | {"fp16_class": WITHIN, "fp16_verdict": "within the bound"}
-    measured, _ = computed(module, feeds, sample=True, run=False)
+    measured, _ = compute(feeds, sample=True, run=False)
     row["sample_warnings"] = [str(remark) for remark in measured if remark not in remarks]
     row["sample_kinds"] = sorted({remark.name for remark in measured if remark not in remarks})
     left = row["fp16"]
     for kind, warnings in (("warnings", remarks), ("measured warnings", measured)):
         nodes = sorted({name for remark in warnings for name in remark.args["nodes"]})
         if nodes:
-            left = share(expected, computed(module, feeds, keep=nodes)[1], ranges)
+            left = share(expected, compute(feeds, keep=nodes)[1], ranges)
             after = f"{left:.1e} with the {len(nodes)} nodes of its {kind} in fp32"
             row |= {"kept": len(nodes), "left": left}
             if left <= bound(row["rounding"]):

@@ -25,12 +25,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from corpus_models import bindings, commit, hints, in_half, inputs, load, onnxruntime_outputs, onnxruntime_session
 from derived_models import DERIVATIONS
-from fp16_error import CRASHED, GOOD, fp16_columns, probability_node
+from fp16_error import CRASHED, GOOD, computed, fp16_columns, probability_node
 
 TOLERANCE = 1e-4
 """Of the output's range, as float outputs may differ."""
@@ -67,7 +68,9 @@ def main() -> int:
     for path in sorted(p for p in options.folder.iterdir() if p.name.endswith((".onnx", ".onnx.xz"))):
         name = path.name.removesuffix(".xz").removesuffix(".onnx")
         for derivation in derived if fnmatch.fnmatch(name, options.only) else ():
-            row = in_own_process(path, derivation, options)
+            command = [str(options.folder), "--one", str(path), "--derived", derivation]
+            command += ["--fp16"] if options.fp16 else []
+            row = in_own_process([__file__, *command], options.timeout, options.memory)
             if row["verdict"] == UNCHANGED:
                 continue
             rows.append({"model": f"{name}+{derivation}" if derivation else name, "version": version} | row)
@@ -91,22 +94,25 @@ def causes(verdict: str) -> list[str]:
     return list(dict.fromkeys(found)) if verdict.startswith("refused") and found else [verdict[:160]]
 
 
-def in_own_process(path: Path, derivation: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The row of a model, or of what a derivation makes of it, from a process with its limits."""
-    limit = int(options.memory * 2**30)
+def in_own_process(command: list[str], timeout: float, memory: float) -> dict[str, Any]:
+    """The row that a script prints as JSON, or the verdict why it did not in so many seconds and GB."""
+    limit = int(memory * 2**30)
 
     def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    command = [sys.executable, __file__, str(options.folder), "--one", str(path), "--derived", derivation]
-    command += ["--fp16"] if options.fp16 else []
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=options.timeout, preexec_fn=limit_memory, env=environment
+            [sys.executable, *command],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            preexec_fn=limit_memory,
+            env=environment,
         )
     except subprocess.TimeoutExpired:
-        return {"verdict": f"takes more than {options.timeout:.0f} s"}
+        return {"verdict": f"takes more than {timeout:.0f} s"}
     if done.returncode or not done.stdout.strip():
         last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         return {"verdict": f"process died: {last[0]}"}
@@ -175,7 +181,7 @@ def examine(path: Path, folder: Path, derivation: str = "", *, fp16: bool = Fals
         try:
             row |= fp16_columns(
                 model,
-                module,
+                partial(computed, module),
                 lambda seed: inputs(model, shapes, values, most, seed),
                 onnxruntime_session,
                 lambda: spread(model, feeds, expected),
