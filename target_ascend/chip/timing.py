@@ -20,6 +20,7 @@ from math import prod
 from typing import TypeAlias
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.chip.accounts import BlockAccount, TaskAccount, explain_block
 from graph_engine.target_ascend.chip.costs import (
     cores_of,
     cycles_of,
@@ -58,7 +59,8 @@ class TaskTiming:
     `engine_cycles`: busy cycles by pipe, summed over all blocks; S counts one for every instruction issued.
     `block_cycles`: by block. `bytes_read`/`bytes_written`: elements moved from and to device memory by all
     blocks; `ddr_bytes_read`/`ddr_bytes_written`: what the L2 fetched and wrote back for it, in whole lines.
-    `busy`: (pipe, start, end) in cycles from the start of the kernel, of block `timeline_block`, where asked for.
+    `busy`: (pipe, start, end) in cycles from the start of the kernel, of block `timeline_block`, and `account`, where
+    asked for.
     """
 
     name: str
@@ -75,6 +77,7 @@ class TaskTiming:
     ddr_bytes_read: int
     ddr_bytes_written: int
     busy: tuple[tuple[Pipe, int, int], ...] = ()
+    account: TaskAccount | None = None
 
     def engine_us(self) -> dict[str, float]:
         """Busy microseconds by pipe, mean over the cores that the launch uses."""
@@ -85,15 +88,17 @@ class TaskTiming:
 class TimingEngine:
     """Times the tasks of one run on `soc`, in the order in which they are given; keeps the L2's state.
 
-    `timeline` also records the busy intervals of one block of every launch.
+    `timeline` also records the busy intervals of one block of every launch, `accounts` where all its cycles go.
     """
 
-    def __init__(self, soc: Soc, *, timeline: bool = False):
+    def __init__(self, soc: Soc, *, timeline: bool = False, accounts: bool = False):
         self.soc = soc
         self.timeline = timeline
+        self.accounts = accounts
         self.l2 = L2Cache(soc.buffers["l2"], soc.l2.line_bytes)
         self._overhead = task_overhead_cycles(soc)
         self._flat: dict[tuple[int, int], tuple[Kernel, KernelSteps]] = {}
+        self._explained: dict[tuple[int, tuple[tuple[int, int, str], ...]], BlockAccount] = {}
 
     def launch(self, launch: Launch, kernel: Kernel) -> TaskTiming:
         """Times one launch. Raises GraphEngineError: a wait without a set before it, moves the chip lacks."""
@@ -108,11 +113,14 @@ class TimingEngine:
         engines = [0] * len(Pipe)
         fetched = written = read_bytes = written_bytes = instructions = 0
         busy: tuple[tuple[Pipe, int, int], ...] = ()
+        explained: dict[int, BlockAccount] = {}
         for group in trace.groups:
             times, lines_in, lines_out = self._device_memory(group, bases, cores)
             end, pipes = self._time(kernel, trace, group, times)
             if self.timeline and not busy:
                 busy = _timeline(soc, group, times, trace.flags)
+            if self.accounts:
+                explained |= dict.fromkeys(group.blocks, self._explain(trace, group, times, cores))
             count = len(group.blocks)
             for block in group.blocks:
                 block_cycles[block] = end
@@ -141,7 +149,12 @@ class TimingEngine:
             ddr_bytes_read=fetched * line,
             ddr_bytes_written=written * line,
             busy=busy,
+            account=self._account(explained, cores),
         )
+
+    def _account(self, explained: dict[int, BlockAccount], cores: int) -> TaskAccount | None:
+        blocks = [explained[block] for block in sorted(explained)]
+        return TaskAccount.of(blocks, cores, self._overhead) if self.accounts else None
 
     def aicpu_us(self, call: AicpuCall) -> float:
         """Microseconds of an AICPU task: fixed + (elements read and written + MACs) / elements per microsecond.
@@ -225,6 +238,18 @@ class TimingEngine:
             group.timed[key] = max(ends, default=0), busy
         return group.timed[key]
 
+    def _explain(self, trace: KernelSteps, group: BlockGroup, times: list[Move], cores: int) -> BlockAccount:
+        """Where the cycles of a group's blocks go; a transfer that takes longer than through the L2 alone is the DDR's."""
+        moves = tuple(
+            (latency, transfer, "ddr" if transfer > self._move(access, 0, cores)[1] else "l2")
+            for (access, _), (latency, transfer) in zip(group.accesses, times, strict=True)
+        )
+        key = id(group), moves
+        if key not in self._explained:
+            sync = self.soc.sync
+            self._explained[key] = explain_block(group.steps, moves, trace.flags, sync.queue_depth, sync.gm_move_cycles)
+        return self._explained[key]
+
 
 Span: TypeAlias = tuple[int, int, int]
 """(pipe, start, end) in cycles."""
@@ -237,7 +262,7 @@ def run_queues(
 
     A device memory move starts `gap` cycles after the one before it, and transfers after its latency and when those
     before it are through; a set behind it waits for it, but does not hold the pipe. `spans` collects, by move, the
-    time that it alone keeps its pipe busy.
+    time that it alone keeps its pipe busy. `accounts` knows the same machine, with the reason of every cycle.
 
     The hot loop of the project: plain integers, one tuple and one queue slot a step.
     """

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from graph_engine.target_ascend.chip.accounts import TaskAccount
 from graph_engine.target_ascend.chip.timing import TaskTiming
 from graph_engine.target_ascend.isa.model import CoreKind, Kernel, Pipe
 from graph_engine.target_ascend.om.program import AicpuCall, Copy, EntryPoint, Launch, Program, SourceNode, TensorDesc
+from graph_engine.target_ascend.profile.breakdown import breakdown_json
 from graph_engine.target_ascend.soc.soc import Soc
 
 AICPU = "AI_CPU"
@@ -31,7 +33,8 @@ class TaskProfile:
     `core_type`: AI_CORE, AI_VECTOR_CORE, AI_CPU or MEMCPY (msprof's task types). `engine_us`: busy time by pipe,
     mean over the `cores` that the task holds; pipes overlap, so they do not add up to the duration. `head_us`:
     from the start of the task to that of its kernel, `overhead_us`: all that is not the kernel. `total_cycles`: of all its cores. `busy`: (pipe, start,
-    end) in microseconds from the start of the kernel, of one block, if the run kept a timeline.
+    end) in microseconds from the start of the kernel, of one block, if the run kept a timeline; `account`: where all its
+    cycles go, if the run kept accounts.
     """
 
     name: str
@@ -57,6 +60,7 @@ class TaskProfile:
     inputs: tuple[TensorDesc, ...] = ()
     outputs: tuple[TensorDesc, ...] = ()
     busy: tuple[tuple[str, float, float], ...] = ()
+    account: TaskAccount | None = None
 
     @property
     def end_us(self) -> float:
@@ -92,6 +96,7 @@ class TaskProfile:
             inputs=task.inputs,
             outputs=task.outputs,
             busy=tuple((pipe.name, start / mhz, end / mhz) for pipe, start, end in timing.busy),
+            account=timing.account,
         )
 
     @staticmethod
@@ -125,7 +130,7 @@ class TaskProfile:
 
     def json(self) -> dict[str, Any]:
         """The task as in `--profile-json`."""
-        return {
+        found: dict[str, Any] = {
             "name": self.name,
             "type": self.type,
             "core_type": self.core_type,
@@ -138,6 +143,9 @@ class TaskProfile:
             "bytes_written": self.bytes_written,
             "engine_us": {pipe: _round(us) for pipe, us in self.engine_us.items()},
         }
+        if self.account is not None:
+            found["account"] = self.account.json()
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,10 @@ class MemoryProfile:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A timed run. `latency_us` ends with the last task; `batch` is that of the first input; `cores` the chip's."""
+    """A timed run. `latency_us` ends with the last task; `batch` is that of the first input; `cores` the chip's AI Cores.
+
+    `vector_cores`: cores that hold kernels of the Vector alone, 0 where the AI Cores do.
+    """
 
     soc: str
     model: str
@@ -161,6 +172,7 @@ class Profile:
     validity: str
     batch: int = 1
     cores: int = 1
+    vector_cores: int = 0
     aic_mhz: float = 1000.0
     streams: tuple[str, ...] = ()
     pipes: tuple[str, ...] = ()
@@ -180,6 +192,7 @@ class Profile:
             validity=f"modelled, not measured on a chip: {soc.validity.note()}",
             batch=shape[0] if len(shape) > 1 and shape[0] > 0 else 1,
             cores=soc.cores.aic,
+            vector_cores=soc.cores.aiv if soc.has("split") else 0,
             aic_mhz=soc.freq_mhz.cube,
             streams=tuple(stream.name for stream in entry.streams),
             pipes=tuple(pipe for pipe in soc.pipes if pipe in Pipe.__members__),
@@ -211,7 +224,7 @@ class Profile:
 
     def json(self) -> dict[str, Any]:
         """The object of `--profile-json`."""
-        return {
+        found: dict[str, Any] = {
             "soc": self.soc,
             "latency_us": _round(self.latency_us),
             "tasks": [task.json() for task in self.tasks],
@@ -222,6 +235,9 @@ class Profile:
             },
             "validity": self.validity,
         }
+        if any(task.account is not None for task in self.tasks):
+            found["account"] = breakdown_json(self)
+        return found
 
     def to_json(self) -> str:
         """`json()` as text, one task a line, so that two profiles compare well with a text diff."""

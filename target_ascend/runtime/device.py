@@ -59,13 +59,15 @@ def run(
     real_bytes: bool = False,
     entry: str | None = None,
     timeline: bool = False,
+    accounts: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
     """Runs entry point `entry` (default: the first) on the program's SoC.
 
     `inputs` are logical arrays whose shapes and dtypes must be those of the entry point (not needed in timing
     mode). `check` turns on the checker, `real_bytes` the memory without typed content; `timeline` keeps busy
-    intervals of the pipes for traces. `progress` is called with the name of each task before it runs.
+    intervals of the pipes for traces, `accounts` where every cycle of a launch goes. `progress` is called with the name
+    of each task before it runs.
     Raises GraphEngineError on wrong inputs, streams that wait for each other, and everything the chip refuses.
     """
     if mode not in MODES:
@@ -76,7 +78,7 @@ def run(
     if mode != "timing":
         result.outputs, result.findings = _run_functional(program, point, soc, inputs, check, real_bytes, progress)
     if mode != "functional":
-        result.profile = _run_timing(program, point, soc, timeline)
+        result.profile = _run_timing(program, point, soc, timeline, accounts)
     return result
 
 
@@ -165,12 +167,12 @@ def _run_functional(
     return outputs, list(checker.findings) if checker is not None else []
 
 
-def _run_timing(program: Program, point: EntryPoint, soc: Soc, timeline: bool) -> Profile:
+def _run_timing(program: Program, point: EntryPoint, soc: Soc, timeline: bool, accounts: bool) -> Profile:
     from graph_engine.target_ascend.chip.costs import microseconds
     from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine
     from graph_engine.target_ascend.profile.profile import Profile, TaskProfile
 
-    engine = TimingEngine(soc, timeline=timeline)
+    engine = TimingEngine(soc, timeline=timeline, accounts=accounts)
 
     def cost(task: Task) -> Cost[TaskTiming]:
         if isinstance(task, Launch):

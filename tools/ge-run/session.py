@@ -46,6 +46,7 @@ def run_session(options: Namespace) -> int:
             check=options.check,
             real_bytes=options.real_bytes,
             timeline=options.trace is not None,
+            accounts=options.profile or options.profile_json is not None,
         )
         names = [tensor.name for tensor in point.outputs]
     _report_outputs(options, result.outputs, names)
