@@ -10,7 +10,7 @@ Where many weights are loaded once and for all, they come with the first band in
 the next one is on its way.
 
 K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
-groups that FRACTAL_Z holds block-diagonally. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
+groups that FRACTAL_Z holds block-diagonally; the last block may have fewer groups, and so fewer channels. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
 way out joins two blocks of 16 results.
 """
 
@@ -38,7 +38,7 @@ PARTS, PART_BYTES = 3, 49152
 class ConvShape:
     """A convolution as the Cube sees it; of one block of groups, c1 counts blocks of c0 and n1 blocks of 16.
 
-    `dtype` is that of the input; outside the image it holds `padding`. The sum of `filters` filters of one shape is the
+    `last` holds c1 and n1 of the last block where fewer groups are left for it than fit the others. `dtype` is that of the input; outside the image it holds `padding`. The sum of `filters` filters of one shape is the
     weight: of numbers of 9 bits.
     """
 
@@ -58,6 +58,7 @@ class ConvShape:
     dtype: DType = DType.F16
     padding: int = 0
     filters: int = 1
+    last: tuple[int, int] | None = None
 
     @property
     def quantised(self) -> bool:
@@ -85,9 +86,24 @@ class ConvShape:
         return DType.I32 if self.quantised else DType.F32
 
     @property
+    def taps(self) -> int:
+        """Positions of the kernel."""
+        return self.kernel[0] * self.kernel[1]
+
+    @property
     def k1(self) -> int:
         """Column blocks of K of one block of groups."""
-        return self.c1 * self.kernel[0] * self.kernel[1]
+        return self.c1 * self.taps
+
+    @property
+    def in_blocks(self) -> int:
+        """Blocks of c0 input channels of all groups."""
+        return self.groups * self.c1 - (self.c1 - self.last[0] if self.last else 0)
+
+    @property
+    def out_blocks(self) -> int:
+        """Blocks of 16 output channels of all groups."""
+        return self.groups * self.n1 - (self.n1 - self.last[1] if self.last else 0)
 
     @property
     def fractal(self) -> int:
@@ -111,8 +127,8 @@ class ConvShape:
         """The part of the input that the outputs in `rows` and `columns` (start, count) of one image need."""
         top, in_rows, pad_top = self.needed(0, *rows)
         left, in_columns, pad_left = self.needed(1, *columns)
-        image = self.groups * self.c1 * self.h * self.w * self.c0
-        out_image = self.groups * self.n1 * self.ho * self.wo * 16
+        image = self.in_blocks * self.h * self.w * self.c0
+        out_image = self.out_blocks * self.ho * self.wo * 16
         return Band(
             (rows[1], columns[1]),
             (in_rows, in_columns),
@@ -232,11 +248,11 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     """The kernel; its arguments are x, w, [bias], the epilogue's inputs, y. Raises `NoKernel` if no tile fits."""
     epilogue = leaving(epilogue, shape.bias, soc)
     tiling = choose_conv_tiling(shape, epilogue, soc)
-    x = Arg("x", (shape.batch, shape.groups * shape.c1, shape.h, shape.w, shape.c0), shape.dtype, "r")
+    x = Arg("x", (shape.batch, shape.in_blocks, shape.h, shape.w, shape.c0), shape.dtype, "r")
     size = (shape.groups, shape.k1, shape.n1, 16, shape.c0)
     w = [Arg(f"w{number or ''}", size, shape.weights, "r") for number in range(shape.filters)]
-    bias = [Arg("bias", (shape.groups * shape.n1 * 16,), DType.F32, "r")] if shape.bias else []
-    plane = (shape.batch, shape.groups * shape.n1 // shape.n_unit, shape.ho, shape.wo, shape.c0)
+    bias = [Arg("bias", (shape.out_blocks * 16,), DType.F32, "r")] if shape.bias else []
+    plane = (shape.batch, shape.out_blocks // shape.n_unit, shape.ho, shape.wo, shape.c0)
     y = Arg("y", plane, epilogue.out_dtype, "w")
     shares = split_bands(shape, tiling.rows, tiling.columns, tiling.m_cores)
     kb = KernelBuilder(name, [x, *w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
@@ -244,13 +260,13 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     for first, cores, x_step, y_step in _core_groups(shares) if tiling.n_cores == 1 else ():
         with kb.blocks(first, first + cores) as blk:
             at = blk + -first if cores > 1 else Expr()
-            writer.core(shares[first], at * x_step, at * y_step, Expr(), tiling.n_share)
+            writer.core(shares[first], at * x_step, at * y_step, Expr(), tiling.n_share, ends=True)
     if tiling.n_cores > 1:
         for m, share in enumerate(shares):
-            for lo, hi, size in tiling.n_groups():
+            for lo, hi, size in tiling.n_groups(apart=shape.last is not None):
                 with kb.blocks(m * tiling.n_cores + lo, m * tiling.n_cores + hi) as blk:
                     unit = (blk + -(m * tiling.n_cores)) * tiling.n_share if hi - lo > 1 else Expr(lo * tiling.n_share)
-                    writer.core(share, Expr(), Expr(), unit, size)
+                    writer.core(share, Expr(), Expr(), unit, size, ends=hi == tiling.n_cores)
     return kb.kernel
 
 
@@ -278,31 +294,39 @@ class _ConvWriter:
     tiling: ConvTiling
     epilogue: Epilogue | Requantise
 
-    def core(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, unit: Expr, units: int) -> None:
-        """The bands of `runs` for `units` units of N from `unit`: `n_unit` channel blocks, or blocks of groups."""
+    def core(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, unit: Expr, units: int, *, ends: bool) -> None:
+        """The bands of `runs` for `units` units of N from `unit`: `n_unit` channel blocks, or blocks of groups.
+
+        `ends`: the last of all units is among them.
+        """
         kb, shape = self.kb, self.shape
         if shape.groups == 1:
-            self.group(runs, x_base, y_base, Expr(), unit * shape.n_unit, units * shape.n_unit)
+            self.group(runs, x_base, y_base, Expr(), shape.c1, unit * shape.n_unit, units * shape.n_unit)
             return
-        with kb.loop(units, "g") as g:
-            self.group(runs, x_base, y_base, unit + g, Expr(), shape.n1)
+        last = shape.last if ends else None
+        whole = units - (last is not None)
+        if whole:
+            with kb.loop(whole, "g") as g:
+                self.group(runs, x_base, y_base, unit + g, shape.c1, Expr(), shape.n1)
+        if last is not None:
+            self.group(runs, x_base, y_base, Expr(shape.groups - 1), last[0], Expr(), last[1])
 
-    def group(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, g: Expr, n_start: Expr, n: int) -> None:
-        """The convolution of one block of groups: channel blocks n_start..n_start+n."""
+    def group(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, g: Expr, c1: int, n_start: Expr, n: int) -> None:
+        """The convolution of block `g` of groups, of c1 input blocks: channel blocks n_start..n_start+n."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
         x_base = x_base + g * (shape.c1 * shape.h * shape.w * shape.c0)
         channel = g * shape.n1 + n_start
         y_base = y_base + channel * (shape.ho * shape.wo * 16)
         vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
         w_base = g * (shape.k1 * shape.n1 * shape.fractal) + n_start * shape.fractal
-        pieces = self._pieces()
+        pieces = self._pieces(c1 * shape.taps)
         ahead = pieces if len(pieces) == shape.filters else pieces[:1]
         resident = [self._weights(piece, w_base, n) for piece in ahead] if tiling.resident else []
         for run in runs if ahead is pieces else peel_first(runs):
             with kb.loop(run.count, "band") as band:
                 x_at = x_base + band * run.x_step + run.first.x_offset
                 y_at = y_base + band * run.y_step + run.first.y_offset
-                plane, sizes = shape.h * shape.w * shape.c0, (shape.c1, *run.first.read, shape.c0)
+                plane, sizes = shape.h * shape.w * shape.c0, (c1, *run.first.read, shape.c0)
                 x_l1 = kb.alloc("x_l1", Space.L1, sizes, shape.dtype)
                 kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, (plane, shape.w * shape.c0, shape.c0, 1)))
                 if resident:
@@ -313,16 +337,19 @@ class _ConvWriter:
                     w_at = n_at * shape.fractal if resident else Expr()
                     self.positions(run.first, x_l1, weights, w_at, nt, y_at, n_at, vectors)
 
-    def _pieces(self) -> list[Piece]:
-        """The filters; one of which each core loads much once and for all, in parts of K that are the same on all cores."""
+    def _pieces(self, k1: int) -> list[Piece]:
+        """The first k1 blocks of K of the filters.
+
+        One filter of which each core loads much once and for all comes in parts of K that are the same on all cores.
+        """
         shape, tiling = self.shape, self.tiling
         if shape.filters > 1:
-            return [Piece(number, 0, shape.k1) for number in range(shape.filters)]
+            return [Piece(number, 0, k1) for number in range(shape.filters)]
         n = shape.n1 if shape.groups > 1 else tiling.n_share * shape.n_unit
-        count = n * shape.k1 * shape.fractal * shape.weights.bytes
+        count = n * k1 * shape.fractal * shape.weights.bytes
         parts = min(PARTS, max(1, count // PART_BYTES)) if tiling.resident else 1
-        size = even_tile(shape.k1, -(-shape.k1 // parts))
-        return [Piece(0, start, min(size, shape.k1 - start)) for start in range(0, shape.k1, size)]
+        size = even_tile(k1, -(-k1 // parts))
+        return [Piece(0, start, min(size, k1 - start)) for start in range(0, k1, size)]
 
     def _bias(self) -> Buf | None:
         return self.kb.args[2] if self.shape.bias else None

@@ -47,9 +47,11 @@ class ConvTiling:
     cycles: float
     steps: int
 
-    def n_groups(self) -> list[tuple[int, int, int]]:
-        """(first, last + 1, units) of neighbouring N shares of one size."""
+    def n_groups(self, *, apart: bool = False) -> list[tuple[int, int, int]]:
+        """(first, last + 1, units) of neighbouring N shares of one size, the last one for itself if it is `apart`."""
         full, tail = divmod(self.n_units, self.n_share)
+        if apart and not tail:
+            full, tail = full - 1, self.n_share
         groups = [(0, full, self.n_share)] if full else []
         return groups + ([(full, full + 1, tail)] if tail else [])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import lcm, prod
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -41,6 +41,7 @@ from graph_engine.lowering.selection.choice import (
     require_static,
     tensor,
 )
+from graph_engine.lowering.selection.groups import blocks_of_groups
 from graph_engine.lowering.views import is_view
 from graph_engine.target_ascend.isa.model import DType
 from graph_engine.transforms.cuts_and_joins import part_of
@@ -134,25 +135,19 @@ def _conv2d(region: Region, op: Conv2dOp) -> Choice:
         raise NoKernel("the Cube kernel multiplies fp16")
     attributes = op.attribute_values()
     n, c, h, wd = x.get_shape()
-    _, cout, ho, wo = y.get_shape()
-    _, cin, kh, kw = w.get_shape()
+    (_, _, ho, wo), (_, _, kh, kw) = y.get_shape(), w.get_shape()
     group: int = attributes["group"]
-    merged = min(lcm(lcm(cin, 16) // cin, lcm(cout // group, 16) // (cout // group)), group)
-    blocks = -(-group // merged) if group > 1 else 1
-    outer, n1, _, _ = physical_shape(w)
-    c1 = outer // (blocks * kh * kw)
-    if blocks > 1 and (blocks * c1 != -(-c // 16) or blocks * n1 != -(-cout // 16)):
-        raise NoKernel("blocks of groups do not fall on multiples of 16 channels")
+    blocks = blocks_of_groups(w.get_shape(), group, 16)
     sides: list[SSAValue] = []
     epilogue = _epilogue(region, op, sides)
     pads = attributes["pads"]
     shape = ConvShape(
-        n, blocks, c1, h, wd, n1, ho, wo, (kh, kw), tuple(attributes["strides"]), tuple(attributes["dilations"]),
-        (pads[0], pads[1], pads[2], pads[3]), op.b is not None,
+        n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(attributes["strides"]),
+        tuple(attributes["dilations"]), (pads[0], pads[1], pads[2], pads[3]), op.b is not None, last=blocks.last,
     )  # fmt: skip
     inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [op.x, op.w]))
     if op.b is not None:
-        inputs.append(_bias(_outside(region, [op.b])[0], blocks * n1 * 16))
+        inputs.append(_bias(_outside(region, [op.b])[0], shape.out_blocks * 16))
     return Choice(
         ("conv2d", shape, epilogue),
         _stem("conv2d", epilogue),

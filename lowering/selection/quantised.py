@@ -7,7 +7,7 @@ the sum of two filters (three if some are 255), which doubles the work.
 
 from __future__ import annotations
 
-from math import lcm, prod
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i8, i32
@@ -19,7 +19,7 @@ from graph_engine.dialects.ge.elementwise import AddOp, MaximumOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp, RequantizeOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr, fold_attr, materialize
-from graph_engine.dialects.layout import NC1HWC0, FractalZ, encoding_of, physical_shape, with_encoding
+from graph_engine.dialects.layout import NC1HWC0, FractalZ, encoding_of, with_encoding
 from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import RANGES, Requantise
@@ -33,6 +33,7 @@ from graph_engine.lowering.selection.choice import (
     require_static,
     tensor,
 )
+from graph_engine.lowering.selection.groups import blocks_of_groups
 from graph_engine.target_ascend.isa.model import DType
 
 
@@ -56,24 +57,20 @@ def select_integer_convolution(op: Operation) -> Choice:
     values = conv.attribute_values()
     n, c, h, wd = shape_of(conv.x)
     _, cout, ho, wo = shape_of(conv.result)
-    kh, kw = shape_of(conv.w)[2:]
+    kernel = shape_of(conv.w)[2], shape_of(conv.w)[3]
     group: int = values["group"]
-    outer, n1, _, _ = physical_shape(tensor(conv.w))
-    merged = _groups_in_a_block(conv)
-    blocks = -(-group // merged)
-    c1 = outer // (blocks * kh * kw)
-    if blocks > 1 and (blocks * c1 != -(-c // 32) or blocks * n1 != -(-cout // 32)):
-        raise NoKernel("blocks of groups do not fall on multiples of 32 channels")
+    blocks = blocks_of_groups(shape_of(conv.w), group, 32)
     zero = _number(_constant(region, conv.x_zero))
     filters = _filters(region, conv)
     target = _number(_constant(region, requantize.zero_point))
     pads = values["pads"]
     shape = ConvShape(
-        n, blocks, c1, h, wd, 2 * n1, ho, wo, (kh, kw), tuple(values["strides"]), tuple(values["dilations"]),
-        (pads[0], pads[1], pads[2], pads[3]), False, dtype, zero if any(pads) else 0, len(filters),
+        n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, kernel, tuple(values["strides"]),
+        tuple(values["dilations"]), (pads[0], pads[1], pads[2], pads[3]), False, dtype, zero if any(pads) else 0,
+        len(filters), blocks.last,
     )  # fmt: skip
     epilogue = Requantise(target, relu, out)
-    channels = blocks * n1 * 32
+    channels = shape.out_blocks * 16
     bias = _bias(region, conv, added, zero, channels)
     factor = _vector(_constant(region, requantize.factor), cout, channels, f32)
     inputs: list[SSAValue | ConstantArgument] = [_outside(region, conv.x), *filters, bias, factor]
@@ -84,13 +81,6 @@ def select_integer_convolution(op: Operation) -> Choice:
         lambda name, soc: build_conv2d(name, shape, epilogue, soc),
         inputs,
     )
-
-
-def _groups_in_a_block(conv: Conv2dIntegerOp) -> int:
-    """How many groups one block of FRACTAL_Z holds."""
-    group = conv.group.value.data
-    cin, cout = shape_of(conv.w)[1], shape_of(conv.w)[0] // group
-    return min(lcm(lcm(cin, 32) // cin, lcm(cout, 32) // cout), group)
 
 
 def _way_out(region: Region, conv: Conv2dIntegerOp) -> tuple[SSAValue | None, RequantizeOp, bool]:
