@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ class Net:
         self._weights: list[onnx.TensorProto] = []
         self._constants: dict[tuple[str, bytes, tuple[int, ...]], str] = {}
         self._largest = 0
+        self._again: list[Value] = []
 
     def input(self, *shape: int, dtype: int = onnx.TensorProto.FLOAT) -> Value:
         """An input of the graph; the batch is put in front of `shape`."""
@@ -42,7 +43,9 @@ class Net:
         return value
 
     def weight(self, *shape: int) -> Value:
-        """A weight of numbers from the shared file."""
+        """A weight of numbers from the shared file, or the next of those that are used again."""
+        if self._again:
+            return self._again.pop(0)
         tensor = onnx.TensorProto(
             name=f"w{len(self._weights)}", data_type=onnx.TensorProto.FLOAT, dims=shape, data_location=1
         )
@@ -53,6 +56,16 @@ class Net:
         self._weights.append(tensor)
         self._largest = max(self._largest, length)
         return Value(tensor.name, shape)
+
+    def repeat(self, layer: Callable[[Value], Value], x: Value, times: int) -> Value:
+        """`layer` applied `times` times, always with the weights of the first time."""
+        first = len(self._weights)
+        x = layer(x)
+        own = [Value(tensor.name, tuple(tensor.dims)) for tensor in self._weights[first:] if tensor.data_location]
+        for _ in range(times - 1):
+            self._again = list(own)
+            x = layer(x)
+        return x
 
     def constant(self, value: float | Sequence[int] | np.ndarray) -> Value:
         """A small constant; equal ones are one initialiser."""

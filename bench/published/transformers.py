@@ -26,7 +26,8 @@ def self_attention(net: Net, x: Value, heads: int, mask: Value | None = None) ->
 def bert(
     tokens: int, *, layers: int = 12, hidden: int = 768, embedding: int = 0, vocabulary: int = 30522, head: str = "pool"
 ) -> Callable[[Net], list[Value]]:
-    """BERT and its relatives: LayerNorm after each addition; `embedding` narrower than `hidden` as in ALBERT.
+    """BERT and its relatives: LayerNorm after each addition; `embedding` narrower than `hidden` as in ALBERT, whose
+    layers share their weights.
 
     `head`: "pool" is the pooled first token with two classes, "spans" two numbers a token, "hidden" nothing.
     """
@@ -43,9 +44,16 @@ def bert(
         wide = net.node("Unsqueeze", [mask, net.constant([1, 2])], (net.batch, 1, 1, tokens))
         kept = net.node("Cast", [wide], wide.shape, to=1)
         bias = net.scale(net.node("Sub", [net.constant(1.0), kept], kept.shape), -10000.0)
-        for _ in range(layers):
+
+        def encoder(x: Value) -> Value:
             x = net.layer_norm(net.add(x, self_attention(net, x, heads, bias)))
-            x = net.layer_norm(net.add(x, feed_forward(net, x, 4 * hidden)))
+            return net.layer_norm(net.add(x, feed_forward(net, x, 4 * hidden)))
+
+        if embedding:
+            x = net.repeat(encoder, x, layers)
+        else:
+            for _ in range(layers):
+                x = encoder(x)
         if head == "spans":
             return [net.linear(x, 2)]
         if head == "pool":
