@@ -2,7 +2,8 @@
 
 A conversion reads and writes the stored tensor, padding included. A value is converted once for all its readers; between
 two families it goes through ND, since no task converts one into the other. Constants are packed while compiling and cost
-nothing, nor does a conversion that leaves every byte in its place.
+nothing, nor does a conversion that leaves every byte in its place. Heads of attention are cut and joined in FRACTAL_NZ
+without moving anything; in ND that is a transposition, which counts as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor
+from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.layout import Encoding, element_bits, encoding_of, with_encoding
 from graph_engine.transforms.formats import FormatRules
@@ -27,7 +29,7 @@ Choice = Mapping[Operation, Family]
 
 @dataclass(frozen=True)
 class Conversion:
-    """One task that stores `value`, which lies there as `source`, as `target` as well."""
+    """One task that stores `value`, which lies there as `source`, as `target` as well; both are ND for heads."""
 
     value: SSAValue
     source: Format
@@ -43,6 +45,8 @@ def conversions(block: Block, choice: Choice, rules: FormatRules) -> Iterator[Co
         given = [stored.get(value) for value in op.operands]
         formats = rules.of(op, choice[op], given) if op in choice else None
         if formats is None:
+            if moved := heads_bytes(op, rules):
+                yield Conversion(op.results[0], None, None, moved)
             wanted = [(value, None) for inner in op.walk() for value in inner.operands if value in stored]
         else:
             wanted = list(zip(op.operands, formats.operands, strict=True))
@@ -64,6 +68,13 @@ def _steps(value: SSAValue, source: Format, target: Format) -> Iterator[Conversi
     moved = conversion_bytes(value, source, target)
     if moved:
         yield Conversion(value, source, target, moved)
+
+
+def heads_bytes(op: Operation, rules: FormatRules) -> int:
+    """Bytes that it takes in ND to cut or join heads, which FRACTAL_NZ has where they belong; 0 for all else."""
+    if not isinstance(op, SplitHeadsOp | MergeHeadsOp) or not rules.has_form(op, Family.FRACTAL_NZ):
+        return 0
+    return 2 * stored_bytes(tensor(op.results[0]))
 
 
 def conversion_bytes(value: SSAValue, source: Format, target: Format) -> int:

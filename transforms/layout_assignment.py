@@ -3,7 +3,8 @@
 Every operator that may change gets a node per family that it has a form in: on the source's side it works in the family,
 on the sink's in ND. What it is bound to (a convolution to NC1HWC0, a softmax to ND, the model's borders to ND) is source
 or sink itself. A value whose producer and readers fall on different sides costs its conversion, once for all readers:
-auxiliary nodes stand for "some reader wants it in the family" and "some reader wants it in ND".
+auxiliary nodes stand for "some reader wants it in the family" and "some reader wants it in ND". An operator that moves its
+elements in ND alone, as the heads of attention do, costs that on the sink's side.
 
 Two families meet through ND alone, so their costs add up, and an operator with forms in both is forbidden both at once by
 an arc that must not be cut: NZ's network stands on its head (its source is the sink), which makes that an implication.
@@ -24,7 +25,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.layout import Encoding, Pad, with_encoding
 from graph_engine.planning.minimum_cut import INFINITE, minimum_cut
-from graph_engine.transforms.conversions import Choice, conversion_bytes, conversions, stored_bytes
+from graph_engine.transforms.conversions import Choice, conversion_bytes, conversions, heads_bytes, stored_bytes
 from graph_engine.transforms.formats import FormatRules, Formats
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.heavy_spread import heavy_spread
@@ -164,7 +165,8 @@ class _Problem:
                 if op not in self.bound:
                     node = network.node_of[op, family]
                     network.pay(family, node, _end(family, 0), 0, _padding(op, formats))
-                    network.pay(family, _end(family, 1), node, 0, 1)
+                    in_nd = heads_bytes(op, self.rules) if family is Family.FRACTAL_NZ else 0
+                    network.pay(family, _end(family, 1), node, in_nd, 1)
         values = [*self.block.args, *(result for op in self.block.ops for result in op.results)]
         for value in values:
             if not isinstance(value.owner, ConstantOp):

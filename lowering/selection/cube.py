@@ -96,7 +96,8 @@ def _epilogue(region: Region, anchor: Operation, sides: list[SSAValue]) -> Epilo
     return Epilogue(tuple(steps), tuple(kinds), dtype_of_tensor(result), dtype_of_tensor(tensor(out)))
 
 
-def _outside(region: Region, values: Sequence[SSAValue]) -> list[SSAValue]:
+def outside_values(region: Region, values: Sequence[SSAValue]) -> list[SSAValue]:
+    """The values outside that operands of the anchor stand for. Raises NoKernel if one is computed inside."""
     found: list[SSAValue] = []
     for value in values:
         outside = region.outside(value)
@@ -106,7 +107,7 @@ def _outside(region: Region, values: Sequence[SSAValue]) -> list[SSAValue]:
     return found
 
 
-def _bias(value: SSAValue, channels: int) -> SSAValue | ConstantArgument:
+def bias_argument(value: SSAValue, channels: int) -> SSAValue | ConstantArgument:
     """The bias in fp32, one value a stored channel: padded with zeros by a recipe where channels are padded."""
     ty: Tensor = tensor(value)
     owner = value.owner
@@ -145,9 +146,9 @@ def _conv2d(region: Region, op: Conv2dOp) -> Choice:
         n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(attributes["strides"]),
         tuple(attributes["dilations"]), (pads[0], pads[1], pads[2], pads[3]), op.b is not None, last=blocks.last,
     )  # fmt: skip
-    inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [op.x, op.w]))
+    inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.x, op.w]))
     if op.b is not None:
-        inputs.append(_bias(_outside(region, [op.b])[0], shape.out_blocks * 16))
+        inputs.append(bias_argument(outside_values(region, [op.b])[0], shape.out_blocks * 16))
     return Choice(
         ("conv2d", shape, epilogue),
         _stem("conv2d", epilogue),
@@ -173,14 +174,14 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     right_k_rows = isinstance(right, FractalNZ) and not transpose_b
     outer, inner = physical_shape(b)[-4:-2]
     n1 = outer if right_k_rows else inner
-    batch, (left_steps, right_steps) = _batch(y.get_shape()[:-2], a.get_shape()[:-2], b.get_shape()[:-2])
+    batch, (left_steps, right_steps) = batch_steps(y.get_shape()[:-2], a.get_shape()[:-2], b.get_shape()[:-2])
     sides: list[SSAValue] = []
     epilogue = _epilogue(region, op, sides)
     left_side, right_side = Side(left_steps, transpose_a), Side(right_steps, right_k_rows)
     shape = MatmulShape(m1, k1, n1, op.bias is not None, batch, left_side, right_side)
-    inputs: list[SSAValue | ConstantArgument] = list(_outside(region, [op.a, op.b]))
+    inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.a, op.b]))
     if op.bias is not None:
-        inputs.append(_bias(_outside(region, [op.bias])[0], n1 * 16))
+        inputs.append(bias_argument(outside_values(region, [op.bias])[0], n1 * 16))
     return Choice(
         ("matmul", shape, epilogue),
         _stem("matmul", epilogue),
@@ -196,7 +197,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
     scores = attention.scores.result
     for value in (q, k, v, attention.result.result):
         require_encoding(tensor(value), FractalNZ)
-    outside = _outside(region, [q, k, v, *attention.sides])
+    outside = outside_values(region, [q, k, v, *attention.sides])
     parts = [heads_within(value) for value in outside[:3]]
     inputs: list[SSAValue | ConstantArgument] = [*(part.source for part in parts), *outside[3:]]
     if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (q, k, v, *attention.sides)):
@@ -207,7 +208,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
         for value, kind in zip((q, k, v, *attention.sides), ("", "", "", *kinds), strict=True)
     ]
     stored = [tensor(part.source).get_shape()[:-2] for part in parts] + batches[3:]
-    batch, steps = _batch(tensor(scores).get_shape()[:-2], *batches, stored=stored)
+    batch, steps = batch_steps(tensor(scores).get_shape()[:-2], *batches, stored=stored)
     number_of: dict[SSAValue, int] = {value: i for i, value in enumerate([scores, *attention.sides])}
     chain: list[Step] = []
     for op in attention.steps:
@@ -269,7 +270,7 @@ def reads_in_place(op: Operation) -> bool:
     return True
 
 
-def _batch(
+def batch_steps(
     result: Sequence[int], *sides: Sequence[int], stored: Sequence[Sequence[int]] | None = None
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """Batch axes, joined where all sides allow it, and for each side the matrices from neighbour to neighbour.

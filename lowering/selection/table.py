@@ -13,13 +13,14 @@ from graph_engine.lowering.selection.cube import select_cube
 from graph_engine.lowering.selection.indexing import INDEXING_OPERATORS, select_indexing
 from graph_engine.lowering.selection.movement import MOVEMENT_OPERATORS, select_movement
 from graph_engine.lowering.selection.places import PLACE_OPERATORS, select_place
+from graph_engine.lowering.selection.plain_matmul import select_matmul
 from graph_engine.lowering.selection.quantised import select_integer_convolution
 from graph_engine.lowering.selection.rotary import select_rotary_mul
 from graph_engine.lowering.selection.vector import VECTOR_OPERATORS, select_vector
 
 SELECTORS: dict[str, Callable[[Operation], Choice]] = {
     "ge.conv2d": select_cube,
-    "ge.matmul": select_cube,
+    "ge.matmul": select_matmul,
     "ge.conv2d_integer": select_integer_convolution,
     "ge.rotary_mul": select_rotary_mul,
     **dict.fromkeys(VECTOR_OPERATORS, select_vector),

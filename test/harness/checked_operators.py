@@ -23,6 +23,7 @@ from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
 from graph_engine.target_ascend.isa.model import DType, Kernel, Walker
 from graph_engine.target_ascend.om.program import Location, Segment
+from graph_engine.target_ascend.soc.soc import Soc
 
 Array = np.ndarray[Any, Any]
 
@@ -55,10 +56,10 @@ def fused(
     return FusedOp(list(operands), Region(block), anchor=anchor)
 
 
-def kernel_of(op: Operation) -> tuple[Choice, Kernel]:
+def kernel_of(op: Operation, soc: Soc = SOC) -> tuple[Choice, Kernel]:
     """The kernel that selection gives an operator, through all passes."""
     choice = select(op)
-    return choice, compile_kernel(build_complete(choice.build, choice.stem, SOC))
+    return choice, compile_kernel(build_complete(choice.build, choice.stem, soc), soc)
 
 
 def instructions(kernel: Kernel) -> int:
@@ -74,13 +75,13 @@ def run_operator(op: Operation, inputs: Sequence[Array], *, in_place: int | None
     return unpack(run_stored(op, inputs, in_place=in_place), tensor(op.results[0]))
 
 
-def run_stored(op: Operation, inputs: Sequence[Array], *, in_place: int | None = None) -> Array:
+def run_stored(op: Operation, inputs: Sequence[Array], *, in_place: int | None = None, soc: Soc = SOC) -> Array:
     """The same as it lies in memory, padding included."""
-    choice, kernel = kernel_of(op)
+    choice, kernel = kernel_of(op, soc)
     stored = {v: pack(array, tensor(v)) for v, array in zip(op.operands, inputs, strict=True)}
     arrays = [materialize(v.value, v.type) if isinstance(v, ConstantArgument) else stored[v] for v in choice.inputs]
     result = tensor(op.results[0])
-    return launch(kernel, arrays, physical_shape(result), numpy_type(result), in_place)
+    return launch(kernel, arrays, physical_shape(result), numpy_type(result), in_place, soc)
 
 
 def numpy_type(ty: Tensor) -> np.dtype[Any]:
@@ -89,8 +90,9 @@ def numpy_type(ty: Tensor) -> np.dtype[Any]:
 
 
 def launch(
-    kernel: Kernel, arrays: Sequence[Array], shape: tuple[int, ...], dtype: np.dtype[Any], in_place: int | None = None
-) -> Array:
+    kernel: Kernel, arrays: Sequence[Array], shape: tuple[int, ...], dtype: np.dtype[Any], in_place: int | None = None,
+    soc: Soc = SOC,
+) -> Array:  # fmt: skip
     """The last argument after a checked launch."""
     gm = GlobalMemory()
     locations: list[Location] = []
@@ -104,8 +106,8 @@ def launch(
         gm.add(Segment.OUTPUT, 0, np.full(count // dtype.itemsize, fill).astype(dtype))
     else:
         out = locations[in_place]
-    checker = Checker(SOC, gm)
-    FunctionalEngine(SOC, gm, checker=checker).launch(kernel, (*locations, out))
+    checker = Checker(soc, gm)
+    FunctionalEngine(soc, gm, checker=checker).launch(kernel, (*locations, out))
     checker.check_output(out, count)
     assert not checker.findings, "\n".join(map(str, checker.findings[:5]))
     return gm.read(out, count).view(dtype).reshape(shape)

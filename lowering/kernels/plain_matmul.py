@@ -1,0 +1,207 @@
+"""Matrix product of operands that are stored row by row: loads cut them into fractals, FixPipe writes rows.
+
+    for each matrix of the batch, for each tile of rows, for each tile of columns:
+      for each chunk of K:                  left and right GM -> L1 as FRACTAL_NZ (ND2NZ), zeros behind the last of K
+        for each tile of K in the chunk:    load2d to L0A and L0B, mmad into L0C
+      L0C -> GM by FixPipe, row by row (NZ2ND), with bias and ReLU on the way
+
+Only chips whose results leave by FixPipe have it, and nothing but ReLU may follow. All sizes are in elements, since the
+last block of each dimension may be torn: what is not there is neither read nor written. Zeros come from an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.memory import KernelOp, row_major
+from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
+from graph_engine.lowering.kernels.epilogue import Epilogue
+from graph_engine.lowering.kernels.fixpipe import FixpipeEpilogue, leaving
+from graph_engine.lowering.kernels.matmul import MatmulShape, MatmulTiling, Side, choose_matmul_tiling
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.soc.soc import Soc
+
+BLOCK = 16
+FRACTAL = BLOCK * BLOCK
+
+Span = tuple[Expr, int]
+"""First element and number of elements of an axis."""
+
+
+@dataclass(frozen=True)
+class PlainSide:
+    """An operand of `extent` elements, rows `pitch` apart, matrices `steps[i]` apart along batch axis i, from `start` on.
+
+    `k_rows`: K runs along the rows of the stored matrix, and fractals are transposed on the way to L0.
+    """
+
+    steps: tuple[int, ...]
+    k_rows: bool
+    pitch: int
+    extent: int
+    start: int = 0
+
+    def load(self, kb: KernelBuilder, slot: str, source: Buf, batch: Sequence[Expr], k: Span, x: Span) -> Buf:
+        """Elements `k` by `x` of one matrix into L1 as fractals, columns of them outermost; zeros behind the last of K."""
+        (row_at, rows), (column_at, columns) = (k, x) if self.k_rows else (x, k)
+        at = row_at * self.pitch + column_at + self.start
+        for index, step in zip(batch, self.steps, strict=True):
+            at = at + index * step
+        buf = kb.alloc(slot, Space.L1, (ceil_div(columns, BLOCK), ceil_div(rows, BLOCK), BLOCK, BLOCK), DType.F16)
+        column, torn = buf.strides[0], k[1] % BLOCK
+        if torn:  # all of the last block of columns, or the rows behind the last one
+            first = rows * BLOCK if self.k_rows else columns // BLOCK * column
+            shape = (buf.shape[0], BLOCK - torn, BLOCK) if self.k_rows else (1, rows, BLOCK)
+            kb.copy(kb.view(buf, first, shape, (column, BLOCK, 1)), kb.view(kb.args[2], 0, shape, (0, 0, 1)))
+        for first, shape in blocks_of(rows, columns):
+            target = kb.view(buf, first * column, shape, (BLOCK, column, 1))
+            kb.copy(target, kb.view(source, at + first * BLOCK, shape, (self.pitch, BLOCK, 1)))
+        return buf
+
+
+def blocks_of(rows: int, columns: int) -> list[tuple[int, tuple[int, int, int]]]:
+    """(first block, shape) of the whole blocks of columns of a matrix, and of the torn one."""
+    whole, rest = divmod(columns, BLOCK)
+    parts = [(0, (rows, whole, BLOCK)), (whole, (rows, 1, rest))]
+    return [part for part in parts if 0 not in part[1]]
+
+
+@dataclass(frozen=True)
+class PlainProduct:
+    """Elements of each dimension; matrices of the result lie one behind the other, in `dtype`."""
+
+    m: int
+    k: int
+    n: int
+    batch: tuple[int, ...]
+    left: PlainSide
+    right: PlainSide
+    dtype: DType
+    bias: bool = False
+
+    @property
+    def needs_zeros(self) -> bool:
+        """Whether K ends within a block."""
+        return self.k % BLOCK != 0
+
+    def in_blocks(self) -> MatmulShape:
+        """The same product as one of whole fractals."""
+        m1, k1, n1 = (ceil_div(size, BLOCK) for size in (self.m, self.k, self.n))
+        left, right = (Side((1,) * len(self.batch), side.k_rows) for side in (self.left, self.right))
+        return MatmulShape(m1, k1, n1, self.bias, self.batch, left, right)
+
+
+def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc: Soc) -> KernelOp:
+    """The kernel; its arguments are left, right, [zeros], [bias], result."""
+    way_out = leaving(epilogue, product.bias, soc)
+    if not isinstance(way_out, FixpipeEpilogue) or not way_out.direct:
+        raise NoKernel("only FixPipe stores a product row by row")
+    tiling = choose_matmul_tiling(product.in_blocks(), way_out, soc)
+    args = [Arg("a", (product.left.extent,), DType.F16, "r"), Arg("b", (product.right.extent,), DType.F16, "r")]
+    if product.needs_zeros:
+        args.append(Arg("zeros", (BLOCK,), DType.F16, "r"))
+    if product.bias:
+        args.append(Arg("bias", (ceil_div(product.n, BLOCK) * BLOCK,), DType.F32, "r"))
+    args.append(Arg("y", (prod(product.batch), product.m, product.n), product.dtype, "w"))
+    matrices = CoreSplit(max(product.batch), tiling.b_share)
+    rows, columns = CoreSplit(product.m, tiling.m_share * BLOCK), CoreSplit(product.n, tiling.n_share * BLOCK)
+    kb = KernelBuilder(name, args, matrices.block_dim * rows.block_dim * columns.block_dim)
+    writer = _Writer(kb, product, tiling, way_out)
+    # One axis is dealt by the block index, the others by bodies of their own: the batch if it is shared out at all.
+    dealt, others = (matrices, columns) if matrices.block_dim > 1 else (columns, matrices)
+    first = 0
+    for row_share in rows.shares():
+        for at, count in others.shares():
+            for span in dealt.bodies(kb, first):
+                other = Expr(at), count
+                writer.core(
+                    *((span, other) if dealt is matrices else (other, span)), (Expr(row_share[0]), row_share[1])
+                )
+            first += dealt.block_dim
+    return kb.kernel
+
+
+@dataclass
+class _Writer:
+    """Writes what one core does."""
+
+    kb: KernelBuilder
+    product: PlainProduct
+    tiling: MatmulTiling
+    epilogue: FixpipeEpilogue
+
+    def core(self, matrices: Span, columns: Span, rows: Span) -> None:
+        """Some matrices along the longest batch axis, all of the other axes; some columns and rows of each."""
+        kb, batch = self.kb, self.product.batch
+        bias = kb.args[-2] if self.product.bias else None
+        rows_of_bias = None if bias is None else self.bias_rows(bias, columns)
+        longest = batch.index(max(batch))
+
+        def axis(at: list[Expr]) -> None:
+            if len(at) == len(batch):
+                self.matrix(at, rows, columns, rows_of_bias)
+                return
+            start, count = matrices if len(at) == longest else (Expr(), batch[len(at)])
+            with kb.loop(count, "batch") as counter:
+                axis([*at, start + counter])
+
+        axis([])
+
+    def bias_rows(self, bias: Buf, columns: Span) -> Buf:
+        """The bias of some columns in L1."""
+        rows = self.kb.alloc("bias_l1", Space.L1, (ceil_div(columns[1], BLOCK), BLOCK), bias.dtype)
+        self.kb.copy(self.kb.view(rows), self.kb.view(bias, columns[0], rows.shape, rows.strides))
+        return rows
+
+    def matrix(self, batch: list[Expr], rows: Span, columns: Span, bias_rows: Buf | None) -> None:
+        """One product: its tiles."""
+        kb, tile = self.kb, self.tiling.tile
+        for m_at, m in kb.tiles(rows[1], tile.mt * BLOCK, "m"):
+            for n_at, n in kb.tiles(columns[1], tile.nt * BLOCK, "n"):
+                bias = None
+                if bias_rows is not None:
+                    bias = kb.alloc("bias_table", Space.BT, (ceil_div(n, BLOCK), BLOCK), bias_rows.dtype)
+                    kb.copy(kb.view(bias), kb.view(bias_rows, n_at, bias.shape, bias.strides))
+                span = (m_at + rows[0], m), (n_at + columns[0], n)
+                self.store(self.sums(batch, *span, bias), batch, *span)
+
+    def sums(self, batch: list[Expr], rows: Span, columns: Span, bias: Buf | None) -> Buf:
+        """The accumulator of one tile, K in chunks."""
+        kb, product = self.kb, self.product
+        left, right = product.in_blocks().left, product.in_blocks().right
+        mt, nt = ceil_div(rows[1], BLOCK), ceil_div(columns[1], BLOCK)
+        l0c = kb.alloc("l0c", Space.L0C, (nt, mt, BLOCK, BLOCK), DType.F32)
+        first = True
+        for c_at, chunk in kb.tiles(product.k, self.tiling.kc * BLOCK, "kc"):
+            a = product.left.load(kb, "a_l1", kb.args[0], batch, (c_at, chunk), rows)
+            b = product.right.load(kb, "b_l1", kb.args[1], batch, (c_at, chunk), columns)
+            first_tile = first
+            for k_at, kt in kb.tiles(ceil_div(chunk, BLOCK), self.tiling.tile.kt, "k"):
+                l0a = kb.alloc("l0a", Space.L0A, (mt, kt, BLOCK, BLOCK), DType.F16)
+                left.to_l0(kb, l0a, a, k_at, k_first=False)
+                l0b = kb.alloc("l0b", Space.L0B, (kt, nt, BLOCK, BLOCK), DType.F16)
+                right.to_l0(kb, l0b, b, k_at, k_first=True)
+                first_of = [c_at, k_at] if first_tile else None
+                mkn = (mt * BLOCK, kt * BLOCK, nt * BLOCK)
+                kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), mkn, first_of, bias)
+                first_tile = False
+            first = False
+        return l0c
+
+    def store(self, l0c: Buf, batch: list[Expr], rows: Span, columns: Span) -> None:
+        """One tile of the result, by FixPipe."""
+        kb, n, matrix = self.kb, self.product.n, self.product.m * self.product.n
+        at = rows[0] * n + columns[0]
+        for index, step in zip(batch, row_major(self.product.batch), strict=True):
+            at = at + index * (step * matrix)
+        column = l0c.strides[0]
+        for first, (m, count, width) in blocks_of(rows[1], columns[1]):
+            shape = (count, m, width)
+            source = kb.view(l0c, first * column, shape, (column, BLOCK, 1))
+            target = kb.view(kb.args[-1], at + first * BLOCK, shape, (BLOCK, n, 1))
+            kb.fixpipe(target, source, relu=bool(self.epilogue.steps))

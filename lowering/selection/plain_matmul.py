@@ -1,0 +1,76 @@
+"""Matrix products of plain tensors, for chips whose libraries prefer ND; those of fractals are `cube.py`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import f16
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ge.elementwise import ReluOp
+from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.dialects.layout import is_plain
+from graph_engine.lowering.kernels.epilogue import Epilogue
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainProduct, PlainSide, build_plain_matmul
+from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.vector_tiling import round_up
+from graph_engine.lowering.selection.choice import (
+    Choice,
+    ConstantArgument,
+    Region,
+    dtype_of_tensor,
+    region_of,
+    require_static,
+    tensor,
+)
+from graph_engine.lowering.selection.cube import batch_steps, bias_argument, outside_values, select_cube
+from graph_engine.target_ascend.isa.model import DType
+
+
+def select_matmul(op: Operation) -> Choice:
+    """The kernel of a matrix product, by how its operands are stored. Raises NoKernel with the reason if there is none."""
+    region = region_of(op)
+    anchor = region.anchor
+    if isinstance(anchor, MatmulOp) and all(is_plain(v.type) for v in (anchor.a, anchor.b, anchor.results[0])):
+        require_static(*(tensor(v) for v in (*op.operands, *op.results)))
+        return _plain(region, anchor)
+    return select_cube(op)
+
+
+def _plain(region: Region, op: MatmulOp) -> Choice:
+    a, b, y = (tensor(value).get_shape() for value in (op.a, op.b, op.results[0]))
+    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (op.a, op.b)):
+        raise NoKernel("the Cube kernel multiplies fp16")
+    if region.rest and not (len(region.rest) == 1 and isinstance(region.rest[0], ReluOp)):
+        raise NoKernel(f"FixPipe does not do {region.rest[0].name} on the way out of L0C")
+    transpose_a, transpose_b = bool(op.transpose_a.value.data), bool(op.transpose_b.value.data)
+    batch, (left, right) = batch_steps(y[:-2], a[:-2], b[:-2])
+    dtype = dtype_of_tensor(tensor(op.results[0]))
+    product = PlainProduct(
+        y[-2], a[-2 if transpose_a else -1], y[-1], batch,
+        _side(a, left, transpose_a), _side(b, right, not transpose_b), dtype, op.bias is not None,
+    )  # fmt: skip
+    inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.a, op.b]))
+    if product.needs_zeros:
+        zeros = constant_attr(np.zeros(BLOCK, np.float16), "zeros behind the last of K")
+        inputs.append(ConstantArgument(zeros, tensor_type((BLOCK,), f16)))
+    if op.bias is not None:
+        inputs.append(bias_argument(outside_values(region, [op.bias])[0], round_up(product.n, BLOCK)))
+    steps = tuple(Step(step.name, (0,), (), dtype) for step in region.rest)
+    return Choice(
+        ("plain matmul", product, steps),
+        "_".join(["matmul", *(step.op.removeprefix("ge.") for step in steps)]),
+        "MatMulV2",
+        lambda name, soc: build_plain_matmul(name, product, Epilogue(steps, (), dtype, dtype), soc),
+        inputs,
+    )
+
+
+def _side(shape: Sequence[int], steps: tuple[int, ...], k_rows: bool) -> PlainSide:
+    matrix = shape[-2] * shape[-1]
+    return PlainSide(tuple(step * matrix for step in steps), k_rows, shape[-1], prod(shape))

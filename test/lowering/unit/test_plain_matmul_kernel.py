@@ -1,0 +1,81 @@
+"""Products of plain matrices on chips with FixPipe, in checking mode, against numpy in fp64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from harness.checked_operators import assert_close, fused, kernel_of, run_stored, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph_engine.dialects.ge import elementwise as ge
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.target_ascend.soc.soc import load_soc
+
+SPLIT = load_soc("Ascend910B3")
+BATCHES = [((), ()), ((3,), ()), ((), (3, 2)), ((2, 5), (2, 5)), ((2, 1), (2, 4)), ((4, 1), (1, 3)), ((27,), (27,))]
+
+
+def check(
+    m: int, k: int, n: int, batches: Any = ((), ()), *, transpose_a: bool = False, transpose_b: bool = False,
+    bias: bool = False, relu: bool = False,
+) -> None:  # fmt: skip
+    """Runs one product and compares all of its result."""
+    rng = np.random.default_rng(29)
+    a = rng.standard_normal((*batches[0], *((k, m) if transpose_a else (m, k)))).astype(np.float16)
+    b = (rng.standard_normal((*batches[1], *((n, k) if transpose_b else (k, n)))) / np.sqrt(k)).astype(np.float16)
+    wide_a = (a.swapaxes(-1, -2) if transpose_a else a).astype(float)
+    wide_b = (b.swapaxes(-1, -2) if transpose_b else b).astype(float)
+    sums, slack = wide_a @ wide_b, (abs(wide_a) @ abs(wide_b)) * 2.0**-24 * k
+    operands, arrays = [value(a.shape), value(b.shape)], [a, b]
+    if bias:
+        vector = rng.standard_normal(n).astype(np.float16)
+        sums = sums + vector.astype(float)
+        operands.append(ConstantOp(constant_attr(vector, "bias")).results[0])
+        arrays.append(vector)
+
+    def body(*values: Any) -> Any:
+        product = MatmulOp(*values, transpose_a=transpose_a, transpose_b=transpose_b)
+        return [product, *([ge.ReluOp(product.results[0])] if relu else [])]
+
+    op = fused(operands, body, "ge.matmul") if relu else body(*operands)[0]
+    got = run_stored(op, arrays, soc=SPLIT)
+    assert_close(got, np.maximum(sums, 0) if relu else sums, 1, slack + np.spacing(abs(sums.astype(np.float16))))
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.data())
+def test_any_size(data: st.DataObject) -> None:
+    """Blocks torn in every dimension, both orders of both sides, batches that broadcast as in numpy."""
+    m, k, n = (data.draw(st.sampled_from([1, 7, 16, 17, 33, 64]) | st.integers(1, 100), name) for name in "mkn")
+    names = ("transpose_a", "transpose_b", "bias", "relu")
+    flags = {name: data.draw(st.booleans(), name) for name in names}
+    check(m, k, n, data.draw(st.sampled_from(BATCHES), "batches"), **flags)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n"), [(1, 2048, 1000), (197, 197, 64), (405, 70, 500), (1, 4000, 65), (513, 16, 1), (49, 1203, 384)]
+)
+@pytest.mark.parametrize("transpose_b", [False, True], ids=["kn", "nk"])
+def test_sizes_of_networks(m: int, k: int, n: int, transpose_b: bool) -> None:
+    """Many tiles and chunks of K, of which the last ones are torn."""
+    check(m, k, n, transpose_b=transpose_b, bias=True, relu=True)
+
+
+def test_only_by_fixpipe() -> None:
+    """Without FixPipe the result leaves L0C in fractals, whatever is asked for."""
+    with pytest.raises(NoKernel, match="only FixPipe"):
+        kernel_of(MatmulOp(value((16, 32)), value((32, 16))))
+
+
+def test_nothing_but_relu_behind_it() -> None:
+    op = fused(
+        [value((16, 32)), value((32, 16))], lambda a, b: [m := MatmulOp(a, b), ge.SigmoidOp(m.result)], "ge.matmul"
+    )
+    with pytest.raises(NoKernel, match=r"ge\.sigmoid on the way out"):
+        kernel_of(op, SPLIT)
