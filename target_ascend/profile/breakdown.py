@@ -71,6 +71,11 @@ def engines_us(profile: Profile) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
+def in_words(reason: str) -> str:
+    """A reason as people read it: "MTE2 DDR"."""
+    return reason.replace(" l2", " L2").replace(" ddr", " DDR")
+
+
 def breakdown_json(profile: Profile) -> dict[str, Any]:
     """Both as in `--profile-json`."""
     return {"latency_us": chain_us(profile), "engines_us": engines_us(profile)}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from graph_engine.target_ascend.om.program import SourceNode
-from graph_engine.target_ascend.profile.breakdown import OFF, chain_us, engines_us, task_chain_us
+from graph_engine.target_ascend.profile.breakdown import OFF, chain_us, engines_us, in_words, task_chain_us
 from graph_engine.target_ascend.profile.profile import AICPU, TRANSDATA, Profile
 
 if TYPE_CHECKING:
@@ -96,14 +96,10 @@ def _chain_table(profile: Profile) -> RenderableType:
     for column in ("us", "of latency"):
         table.add_column(column, justify="right")
     for reason, us in chain_us(profile).items():
-        table.add_row(_in_words(reason), f"{us:.2f}", f"{us / profile.latency_us:.1%}")
+        table.add_row(in_words(reason), f"{us:.2f}", f"{us / profile.latency_us:.1%}")
     table.add_section()
     table.add_row("latency", f"{profile.latency_us:.2f}", "100.0%")
     return table
-
-
-def _in_words(reason: str) -> str:
-    return reason.replace(" l2", " L2").replace(" ddr", " DDR")
 
 
 def _reasons_table(kind: str, engines: Mapping[str, Mapping[str, float]], latency: float) -> RenderableType:
@@ -152,7 +148,7 @@ def _longest_table(profile: Profile) -> RenderableType:
         engine = f"{busiest[0]} {busiest[1] / task.duration_us:.0%}" if busiest else task.core_type
         if task.account is not None:
             reason, us = next(iter(task_chain_us(profile, task).items()))
-            engine = f"{_in_words(reason)} {us / task.duration_us:.0%}"
+            engine = f"{in_words(reason)} {us / task.duration_us:.0%}"
         cells = (task.name, task.type, f"{task.duration_us:.2f}", f"{share:.1%}", engine, _nodes(task.source_nodes))
         table.add_row(*(Text(cell) for cell in cells))
     return table

@@ -157,10 +157,19 @@ class _Reader:
         choices = metadata.get("choices")
         if choices and value not in choices:
             raise self.error(node, key, f"{value!r} is not one of {', '.join(choices)}")
-        low, high = metadata.get("range", (0, _LARGEST))
+        low, high = _range(metadata)
         if hint in (int, float) and not low <= value <= high:
             raise self.error(node, key, f"{node.value} is out of range: {low} to {high}")
         return value
+
+
+def allowed_range(hint: Any) -> tuple[float, float]:
+    """The lowest and the highest number that a field with this type hint of the schema may hold."""
+    return _range(_metadata(hint))
+
+
+def _range(metadata: Mapping[str, Any]) -> tuple[float, float]:
+    return metadata.get("range", (0, _LARGEST))
 
 
 def _metadata(hint: Any) -> Mapping[str, Any]:
@@ -178,6 +187,6 @@ def _expected(hint: Any, metadata: Mapping[str, Any]) -> str:
     kind: Any = typing.get_args(hint)[0] if many else hint
     if "choices" in metadata:
         return f"{'of' if many else 'one of'} {', '.join(metadata['choices'])}"
-    low, high = metadata.get("range", (0, _LARGEST))
+    low, high = _range(metadata)
     words = _KINDS[kind] if kind not in (int, float) else f"{_KINDS[kind]} from {low} to {high}"
     return f"a list, each {words}" if many else words

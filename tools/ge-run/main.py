@@ -5,6 +5,7 @@ An OM file is run without importing the compiler: everything of it is imported w
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 
 from graph_engine.errors import GraphEngineError
@@ -45,6 +46,8 @@ def make_parser() -> OneLineParser:
     add("--profile-json", metavar="FILE", help="write the profile as JSON")
     add("--profile-csv", metavar="FILE", help="write an op_summary with msprof's columns")
     add("--trace", metavar="FILE", help="write a trace that Perfetto opens")
+    add("--what-if", metavar="CHANGES", help="the time on another chip: hbm_bandwidth=2x,ub_size=512K (see ge-run.md)")
+    add("--sensitivity", action="store_true", help="rank the chip's numbers by the time that twice as good ones save")
     add("--input-shape", metavar="SHAPES", help="name:dims;name:dims, for the open dimensions of an .onnx")
     add("--bind-input", metavar="NAME=VALUE", action="append", default=[], help=BIND_INPUT_HELP)
     add_soc_options(parser)
@@ -66,6 +69,8 @@ def run(arguments: Sequence[str]) -> int:
     options.engine = _choice("--engine", options.engine, ENGINES)
     reference = options.engine == "reference"
     options.mode = _choice("--mode", options.mode or ("functional" if reference else "both"), MODES)
+    if options.what_if is not None or options.sensitivity:
+        _check_questions(options)
     profiles = [f for f in ("profile", "profile_json", "profile_csv", "trace") if getattr(options, f)]
     if reference:
         _refuse(
@@ -87,6 +92,16 @@ def run(arguments: Sequence[str]) -> int:
     from graph_engine.tools.ge_run.session import run_session
 
     return run_session(options)
+
+
+def _check_questions(options: Namespace) -> None:
+    """`--what-if` and `--sensitivity` compare times and nothing else."""
+    asked = "--what-if" if options.what_if is not None else "--sensitivity"
+    _refuse(options.engine == "reference", f"--engine reference has no clock: {asked} does not go with it")
+    _refuse(options.mode == "functional", f"{asked} compares times: it cannot go with --mode functional")
+    alone = ("input", "output", "check", "real_bytes", "profile", "profile_json", "profile_csv", "trace")
+    for flag in alone:
+        _refuse(bool(getattr(options, flag)), f"{asked} compares times: --{flag.replace('_', '-')} does not go with it")
 
 
 def _choice(flag: str, value: str, choices: Sequence[str]) -> str:

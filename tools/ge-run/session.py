@@ -33,6 +33,8 @@ def run_session(options: Namespace) -> int:
         program = load_program(
             options.model, chosen_soc(options), options.input_shape, options.bind_input, pipeline, options
         )
+        if options.what_if is not None or options.sensitivity:
+            return _answer(options, program, pipeline)
         point = find_entry(program)
         inputs = (
             []
@@ -58,6 +60,20 @@ def run_session(options: Namespace) -> int:
     return 1 if result.findings else 0
 
 
+def _answer(options: Namespace, program: Program, pipeline: Mapping[str, str]) -> int:
+    from graph_engine.tools.ge_run.what_if import Questions, sensitivity_text, what_if_text
+
+    def compile_for(chip: str) -> Program:
+        return load_program(options.model, chip, options.input_shape, options.bind_input, pipeline, options, warn=False)
+
+    questions = Questions(program, None if options.model.endswith(".om") else compile_for)
+    if options.what_if is not None:
+        print(what_if_text(questions, options.what_if), end="")
+    if options.sensitivity:
+        print(sensitivity_text(questions), end="")
+    return 0
+
+
 def load_program(
     path: str,
     soc: str | None,
@@ -65,10 +81,13 @@ def load_program(
     bind_input: Sequence[str] = (),
     pipeline: Mapping[str, str] | None = None,
     debug: Namespace | None = None,
+    *,
+    warn: bool = True,
 ) -> Program:
     """The program in an OM file, or the one that an .onnx or .mlir compiles to with the default pipeline.
 
     `pipeline` are further options of the pipeline: precision modes. `debug` holds the flags that say how to run passes.
+    `warn`: tell the warnings of passes and write remarks.
     """
     if is_om(_head(path)) or path.endswith(".om"):
         if input_shape:
@@ -94,8 +113,9 @@ def load_program(
     remarks = RemarkReport(debug.remarks, debug.remarks_filter) if debug is not None else RemarkReport()
     how = run_options(debug, remarks=remarks.kinds()) if debug is not None else DEFAULT_OPTIONS
     report = compile_module(module, soc or DEFAULT_SOC, options=how, pipeline=pipeline)
-    print_warnings(report)
-    remarks.write(report.remarks)
+    if warn:
+        print_warnings(report)
+        remarks.write(report.remarks)
     if debug is not None:
         write_fusion_result(debug.fusion_result, [report])
     program = emit_program(module, Path(path).stem)
