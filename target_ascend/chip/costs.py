@@ -50,7 +50,10 @@ FORMULAS: dict[str, tuple[str, str]] = {
     ),
     "fill": ("fixed + slope * repeats", "A2/A3 cost model"),
     "transpose": ("fixed + slope * ceil(bytes / 256), bytes in whole 16 x 16 blocks", "API appendix"),
-    "binary": ("fixed + slope * repeats", "A2/A3 cost model"),
+    "binary": (
+        "fixed + slope * repeats; slope 1 where the sources never meet in a bank group",
+        "A2/A3 cost model, ascdoc",
+    ),
     "scalar": ("fixed + slope * repeats", "A2/A3 cost model"),
     "unary": ("fixed + slope * repeats", "A2/A3 cost model"),
     "reduce": (
@@ -155,10 +158,37 @@ def vector_repeats(soc: Soc, operands: tuple[Operand, ...]) -> int:
     return min(blocks // count * ceil_div(count, per_repeat) for count in counts)
 
 
-def vector_cycles(soc: Soc, mnemonic: str, operands: tuple[Operand, ...]) -> int:
+def vector_cycles(soc: Soc, mnemonic: str, buffers: tuple[Buffer, ...], operands: tuple[Operand, ...]) -> int:
     """fixed + slope * repeats of an elementwise instruction ("add")."""
     slope, fixed = soc.vector_cost(mnemonic)
+    clean = soc.vector.conflict_free.get(f"v{mnemonic}")
+    if clean is not None and never_meet(soc, buffers, *operands[-2:]):
+        slope = clean
     return fixed + slope * vector_repeats(soc, operands)
+
+
+def never_meet(soc: Soc, buffers: tuple[Buffer, ...], first: Operand, second: Operand) -> bool:
+    """Whether two sources lie in different bank groups in every repeat.
+
+    A cycle reads one repeat of each, 8 blocks. Two equal walks lie apart all the way where the blocks of one repeat
+    follow each other and half the groups lie between the sources (source: ascdoc, bank conflicts). Anything else, and
+    what moves with a loop by less than all groups, counts as meeting.
+    """
+    if first.sizes != second.sizes or first.strides != second.strides or first.dtype != second.dtype:
+        return False
+    *outer, (run, step) = collapse(first.sizes, (first.strides,))
+    if step != (1,) or (outer and run * first.dtype.bytes % soc.vector.repeat_bytes):
+        return False
+    around = soc.vector.bank_groups * BLOCK_BYTES
+    distance = 0
+    for operand, sign in ((first, 1), (second, -1)):
+        buffer, size = buffers[operand.buffer], operand.dtype.bytes
+        if any(coef * size % around for _, coef in operand.offset.terms) or operand.offset.indirect:
+            return False
+        if operand.rotate is not None and buffer.bytes % around:
+            return False
+        distance += sign * (buffer.address + operand.offset.const * size)
+    return distance % around == around // 2
 
 
 def reduce_cycles(soc: Soc, mnemonic: str, source: Operand) -> int:
@@ -207,19 +237,19 @@ def instruction_cycles(soc: Soc, buffers: tuple[Buffer, ...], instr: Instr) -> i
     if group in ("move", "convert"):
         source, target = buffers[ops[1].buffer].space, buffers[ops[0].buffer].space
         if source == target == Space.UB:
-            return vector_cycles(soc, "conv" if group == "convert" else "copy", ops)
+            return vector_cycles(soc, "conv" if group == "convert" else "copy", buffers, ops)
         path = soc.path(source.name.lower(), target.name.lower(), "l2")
         handled = moved_bytes(ops[1]) if source == Space.L0C else max(moved_bytes(ops[0]), moved_bytes(ops[1]))
         return move_cycles(path.latency_cycles, path.bytes_per_cycle, handled)
     if group == "scalar_load":
         return soc.path("ub", "ub").latency_cycles
     if group == "gather":
-        return vector_cycles(soc, mnemonic, ops[:1])
+        return vector_cycles(soc, mnemonic, buffers, ops[:1])
     if group == "reduce":
         return reduce_cycles(soc, mnemonic, ops[1])
     if group == "transpose":
         return transpose_cycles(soc, ops[1])
-    return vector_cycles(soc, mnemonic, ops)
+    return vector_cycles(soc, mnemonic, buffers, ops)
 
 
 def gm_path(soc: Soc, source: Space, target: Space) -> GmPath:

@@ -64,10 +64,16 @@ class Cube:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """`ops[intrinsic]` = (cycles per repeat of `repeat_bytes`, fixed cycles); see `Soc.vector_cost`."""
+    """`ops[intrinsic]` = (cycles per repeat of `repeat_bytes`, fixed cycles); see `Soc.vector_cost`.
+
+    The UB deals its 32-byte blocks to `bank_groups` in turn; `conflict_free[intrinsic]` is the cycles per repeat of an
+    instruction whose two sources never meet in one of them.
+    """
 
     bytes_per_cycle: Annotated[int, within(1, 65_536)]
     repeat_bytes: Annotated[int, within(32, 65_536)]
+    bank_groups: Annotated[int, within(1, 1024)]
+    conflict_free: Annotated[dict[str, int], within(1, 10_000)]
     unaligned_extra_cycles: Annotated[int, within(0, 10_000)]
     barrier_cycles: Annotated[int, within(0, 10_000)]
     ops: Annotated[dict[str, tuple[int, int]], within(0, 10_000)]
