@@ -61,6 +61,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "expand-resize"),
     (Phase.FUSED, "expand-cum-sum"),
     (Phase.FUSED, "expand-conv3d"),
+    (Phase.FUSED, "expand-recurrence"),
     (Phase.FUSED, "fuse-softplus"),
     (Phase.FUSED, "fuse-gelu"),
     (Phase.FUSED, "fuse-swish"),

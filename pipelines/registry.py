@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "expand-cum-sum": "graph_engine.transforms.expand_cum_sum:ExpandCumSumPass",
     "expand-resize": "graph_engine.transforms.expand_resize:ExpandResizePass",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
+    "expand-recurrence": "graph_engine.transforms.expand_recurrence:ExpandRecurrencePass",
     "fuse-softplus": "graph_engine.transforms.fuse_softplus:FuseSoftplus",
     "fuse-gelu": "graph_engine.transforms.fuse_gelu:FuseGelu",
     "fuse-swish": "graph_engine.transforms.fuse_swish:FuseSwish",

@@ -213,6 +213,11 @@ class FormatRules:
         if isinstance(op, SplitHeadsOp | MergeHeadsOp | ReshapeOp | SliceOp):
             x = keep(given[0], nz)
             return Formats((x,), x) if keeps_fractals(op, c0) else None
+        if isinstance(op, ConcatOp):
+            parts = tuple(keep(format, nz) for format in given)
+            weakest = max((part.pad_lanes for part in parts), key=list(Pad).index)
+            outer = op.axis.value.data % len(shape) < len(shape) - 2
+            return Formats(parts, fractal_nz(c0, weakest)) if outer else None
         if isinstance(op, RotaryMulOp):
             sides = tuple(keep(format, nz) for format in given)
             finite = "finite" if stays_finite(op, sides, self.saturating) else "undef"
@@ -221,8 +226,10 @@ class FormatRules:
         if not (rides_along(op) or reduces_rows(op, c0)):
             return None
         operands: list[Format] = []
+        # A matrix of one row lies in ND as a row does, beside one that is stored in fractals.
+        stored = any(shape_of(value) == shape and format for value, format in zip(op.operands, given, strict=True))
         for value, format in zip(op.operands, given, strict=True):
-            if shape_of(value) == shape:
+            if shape_of(value) == shape and not (stored and format is None and is_row(value, shape, c0)):
                 operands.append(keep(format, nz))
             elif is_scalar(value) or is_row(value, shape, c0):
                 operands.append(None)
