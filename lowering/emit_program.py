@@ -24,7 +24,7 @@ from graph_engine.dialects.ascend.task import (
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.locations import source_nodes
-from graph_engine.dialects.layout import format_name, physical_shape, storage_bytes
+from graph_engine.dialects.layout import Pad, encoding_of, format_name, physical_shape, storage_bytes
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.encode_kernel import encode_kernel
 from graph_engine.lowering.weight_segment import WeightSegment
@@ -91,7 +91,15 @@ def _describe(value: SSAValue) -> TensorDesc:
         physical_shape(ty),
         storage_bytes(ty),
         _location(value),
+        _promise(ty),
     )
+
+
+def _promise(ty: Tensor) -> str:
+    """What padding lanes hold, if there are any and it is something."""
+    encoding = encoding_of(ty)
+    padded = physical_shape(ty) != ty.get_shape() and encoding.promises(Pad.finite)
+    return str(encoding.pad_lanes) if padded else ""
 
 
 def _numbers(info: DictionaryAttr) -> tuple[str, int, int]:

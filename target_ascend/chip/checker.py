@@ -7,9 +7,11 @@ kernel. It finds
 * `pipe-race`: two pipes of a core on the same granule, not ordered by flags or barriers;
 * `block-race`, `task-race`: the same bytes of global memory used by two blocks of a launch or two concurrent
   tasks, at least one of them writing;
+* `self-overlap`: an instruction that overwrites elements of a source before it comes to them;
 * `unmatched-flag`, `event-id`: flags set and never taken, waited for and never set, or outside the chip's range;
 * `invalid-lane`: content that nobody wrote, or padding of undefined value, on bytes declared valid;
-* `read-only`: a write through an argument that the kernel declares as read.
+* `read-only`: a write through an argument that the kernel declares as read;
+* `padding`: padding lanes of a task's result that are not the zeros or finite numbers that its format promises.
 
 Fresh memory (on-chip at the start of a block, workspace and outputs) is filled with NaN as well.
 """
@@ -28,10 +30,10 @@ from graph_engine.target_ascend.chip.footprint import Footprint
 from graph_engine.target_ascend.chip.functional import build_step
 from graph_engine.target_ascend.chip.global_order import GlobalOrder, Record
 from graph_engine.target_ascend.chip.memory import GRANULE, GlobalMemory, Memory
-from graph_engine.target_ascend.chip.operands import Core, Counters, Locator, OutOfRange, Site, Step, locator
+from graph_engine.target_ascend.chip.operands import Core, Counters, Locator, OutOfRange, Site, Step, coalesce, locator
 from graph_engine.target_ascend.chip.races import GranuleClocks, PipeClocks
 from graph_engine.target_ascend.chip.validity import Mask, Plane, Rule, build_rule
-from graph_engine.target_ascend.isa.model import SPECS, Instr, Kernel, Opcode, Operand, Pipe, Space
+from graph_engine.target_ascend.isa.model import SPECS, DType, Instr, Kernel, Opcode, Operand, Pipe, Space
 from graph_engine.target_ascend.om.program import Location, Segment, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -135,6 +137,29 @@ class Checker:
         self._log.report("invalid-lane", message, buffer=buffer or f"{memory.name} + {offset}")
         return False
 
+    def check_padding(
+        self,
+        location: Location,
+        dtype: DType,
+        padding: Mask,
+        promise: str,
+        *,
+        task_name: str = "",
+        buffer: str = "",
+        source_nodes: tuple[SourceNode, ...] = (),
+    ) -> None:
+        """Reports padding lanes of a stored tensor (`padding`: one flag an element) that are not "zero", or not "finite"."""
+        lanes = self.gm.read(location, padding.size * dtype.bytes).view(dtype.numpy)[padding]
+        wrong = lanes != 0
+        if promise == "finite":
+            wrong = ~np.isfinite(lanes) if lanes.dtype.kind == "f" else np.zeros_like(wrong)
+        if wrong.any():
+            self._log.context("", task_name, source_nodes)
+            message = (
+                f"{np.count_nonzero(wrong)} of {lanes.size} padding lanes are not {promise}, as the format promises"
+            )
+            self._log.report("padding", message, buffer=buffer or str(location))
+
     # Tasks: which ones are ordered.
 
     def begin_task(self, name: str, after: Iterable[str] | None = None) -> None:
@@ -224,6 +249,7 @@ class Checker:
             places = self._locate(accesses, counters, number)
             if places is None or run is None:
                 return
+            self._check_overlap(accesses, places, number)
             self._order_access(accesses, places, instr, number)
             masks = self._masks(accesses, places)
             if not accesses[0].write and not all(mask.all() for mask in masks):
@@ -286,6 +312,22 @@ class Checker:
         if mnemonic == "load_scalar" or (access.write and mnemonic in ("cadd", "cmax", "cmin")):
             return access.operand.dtype.bytes
         return self.soc.alignment.get(access.space.name.lower(), 1)
+
+    def _check_overlap(self, accesses: list[_Access], places: list[tuple[Memory, int]], number: int) -> None:
+        """A result on a source's bytes that are read after it was written: an instruction goes on from front to back."""
+        target, (memory, offset) = accesses[0], places[0]
+        if not target.write:
+            return
+        low, high = offset + target.footprint.low, offset + target.footprint.high
+        for access, (other, at) in zip(accesses[1:], places[1:], strict=True):
+            if other is not memory or at + access.footprint.low >= high or at + access.footprint.high <= low:
+                continue
+            if at == offset and _in_step(target.operand, access.operand):
+                continue
+            mine, theirs = target.footprint.intervals(offset), access.footprint.intervals(at)
+            if (both := mine.overlap(theirs)) is not None:
+                message = f"writes byte {both[0]} of {memory.name} and reads it as another element of {access.name}"
+                self._log.report("self-overlap", message, number, target.name)
 
     def _order_access(
         self, accesses: list[_Access], places: list[tuple[Memory, int]], instr: Instr, number: int
@@ -385,6 +427,20 @@ class Checker:
                 self._log.report("unmatched-flag", f"{name}, is waited for and was not set before", number)
 
         return sync
+
+
+def _in_step(target: Operand, source: Operand) -> bool:
+    """Whether element by element, both from the same byte on, no element is written before the one there is read."""
+    if target.dtype.bytes > source.dtype.bytes:
+        return False
+    if target.sizes == source.sizes and target.strides == source.strides:
+        return target.dtype.bytes == source.dtype.bytes or _dense(target)
+    return _dense(target) and _dense(source)
+
+
+def _dense(operand: Operand) -> bool:
+    axes = [(n, s) for n, s in zip(operand.sizes, operand.strides, strict=True) if n > 1]
+    return coalesce([n for n, _ in axes], [[s for _, s in axes]])[1] == [(1,)]
 
 
 def _describe(site: Site, index: int) -> _Access:

@@ -34,6 +34,11 @@ class Footprint:
         self.starts = starts
         self._granules: dict[int, npt.NDArray[np.intp]] = {}
 
+    def intervals(self, offset: int) -> Intervals:
+        """The bytes touched when element 0 lies at byte `offset`."""
+        starts = self.starts + offset
+        return merge([starts], [starts + self.run])
+
     def granules(self, offset: int) -> slice | npt.NDArray[np.intp]:
         """The 32-byte granules touched when element 0 lies at byte `offset`."""
         if self.starts.size == 1:

@@ -46,8 +46,7 @@ class Record:
 
     def intervals(self) -> Intervals:
         """The bytes touched."""
-        starts, ends = self.spans()
-        return merge([starts], [ends])
+        return self.footprint.intervals(self.offset)
 
 
 @dataclass(slots=True)

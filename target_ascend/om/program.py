@@ -36,7 +36,8 @@ class Location:
 @dataclass(frozen=True, slots=True)
 class TensorDesc:
     """A tensor as stored: logical `shape` (-1 = not known before run time), `format` (ND, NC1HWC0, ...),
-    `physical_shape` (equals `shape` for ND) and its place."""
+    `physical_shape` (equals `shape` for ND) and its place. `pad`: what its padding lanes promise to hold, "zero" or
+    "finite" numbers; empty where that is nothing."""
 
     name: str
     dtype: DType
@@ -45,6 +46,7 @@ class TensorDesc:
     physical_shape: tuple[int, ...]
     bytes: int
     location: Location
+    pad: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A program's model definition and task lists as JSON values, and back.
 
-Every key is required and no other is accepted, so that a file from a writer with other ideas is refused and not
-half understood. Floats that JSON lacks are written as {"float": "inf"}.
+Every key is required but a tensor's `pad`, and no other is accepted, so that a file from a writer with other ideas is
+refused and not half understood. Floats that JSON lacks are written as {"float": "inf"}.
 """
 
 from __future__ import annotations
@@ -124,6 +124,7 @@ def _tensor_to_json(tensor: TensorDesc) -> Json:
         "physical_shape": list(tensor.physical_shape),
         "bytes": tensor.bytes,
         "location": _location_to_json(tensor.location),
+        **({"pad": tensor.pad} if tensor.pad else {}),
     }
 
 
@@ -136,6 +137,7 @@ def _tensor_from_json(value: Json) -> TensorDesc:
         tuple(value["physical_shape"]),
         value["bytes"],
         _location_from_json(value["location"]),
+        value.get("pad", ""),
     )
 
 

@@ -1,12 +1,13 @@
 """What checking mode needs to know of a program: which tasks are ordered, and which lanes of a tensor must be valid.
 
 The checker watches instructions; this module tells it, task by task, what came before, that output tensors begin
-undefined, and that every logical lane of theirs must be defined in the end. Padding lanes may stay undefined: where
-one reaches a logical lane, the checker sees it.
+undefined, and that every logical lane of theirs must be defined in the end. Padding lanes hold what the format promises,
+or may stay undefined: where one reaches a logical lane, the checker sees it.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,27 @@ class TaskChecks:
                     buffer=tensor.name,
                     source_nodes=task.source_nodes,
                 )
+                self._check_padding(tensor, task)
         elif isinstance(task, AicpuCall):
             reads, writes = _ranges(task.inputs), _ranges(task.outputs)
             self.checker.host_access(task.name, reads, writes, task.source_nodes)
         elif isinstance(task, Copy):
             self.checker.host_access(task.name, [(task.source, task.bytes)], [(task.target, task.bytes)])
+
+    def _check_padding(self, tensor: TensorDesc, task: Launch) -> None:
+        mask = self._mask(tensor) if tensor.pad else None
+        if mask is None:
+            return
+        width = tensor.dtype.bytes
+        self.checker.check_padding(
+            tensor.location,
+            tensor.dtype,
+            ~mask[: prod(tensor.physical_shape) * width : width],
+            tensor.pad,
+            task_name=task.name,
+            buffer=tensor.name,
+            source_nodes=task.source_nodes,
+        )
 
     def _mask(self, tensor: TensorDesc) -> Mask | None:
         key = tensor.format, tensor.shape, tensor.physical_shape, tensor.dtype, tensor.bytes

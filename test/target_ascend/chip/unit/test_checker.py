@@ -11,7 +11,7 @@ from models.kernel_builder import F16, F32, KernelBuilder, slot
 from graph_engine.target_ascend.chip.checker import Checker, Finding
 from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
-from graph_engine.target_ascend.isa.model import Affine, Kernel, Opcode, Pipe, Rotate, Space
+from graph_engine.target_ascend.isa.model import Affine, DType, Kernel, Opcode, Pipe, Rotate, Space
 from graph_engine.target_ascend.om.program import Location, Segment, SourceNode
 from graph_engine.target_ascend.soc.soc import load_soc
 
@@ -414,3 +414,46 @@ def test_fresh_tensor_forgets_the_old_one() -> None:
     assert np.isnan(bench.gm.read(place, 8192).view(np.float16)).all()
     findings = bench.launch(relu_kernel(), (Segment.WORKSPACE, 0, 0), (Segment.OUTPUT, 0, 0), task="b")
     assert [(f.kind, f.task) for f in findings] == [("invalid-lane", "b")]
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "found"),
+    [
+        ((F16, 0), (F16, 0), False),
+        ((F16, 16), (F16, 0), True),
+        ((F16, 0), (F16, 16), True),
+        ((F16, 0), (F32, 0), False),
+        ((F32, 0), (F16, 0), True),
+        ((F16, 1024), (F32, 0), True),
+        ((F32, 128), (F16, 0), False),
+    ],
+)
+def test_a_result_on_elements_that_are_still_to_be_read(
+    target: tuple[DType, int], source: tuple[DType, int], found: bool
+) -> None:
+    """In place, narrower from the front, or apart; each (element type, first byte in elements) of 64."""
+    b = KernelBuilder("in_place")
+    u = b.alloc(Space.UB, 4096)
+    b.emit(Opcode.VDUP, b.view(u, (2048,)))
+    (to, to_at), (of, of_at) = target, source
+    count = 1024 if to_at == 1024 else 64
+    b.emit(Opcode.VCONV, b.view(u, (count,), to, to_at), b.view(u, (count,), of, of_at))
+    kinds = [(f.kind, f.instruction_index) for f in Bench().launch(b.build(), (Segment.INPUT, 0, 0))]
+    assert kinds == ([("self-overlap", 1)] if found else [])
+
+
+def test_padding_holds_what_the_format_promises() -> None:
+    bench = Bench()
+    place, values = Location(Segment.WORKSPACE, 0, 0), np.arange(8, dtype=np.float16)
+    padding = np.array([True, False, False, False] * 2)
+    bench.gm.write(place, values)
+    bench.checker.check_padding(place, F16, padding, "finite", task_name="conv", buffer="y")
+    assert bench.checker.findings == []
+    bench.checker.check_padding(place, F16, padding, "zero", task_name="conv", buffer="y")
+    (finding,) = bench.checker.findings
+    assert (finding.kind, finding.buffer, finding.task) == ("padding", "y", "conv")
+    assert "1 of 2 padding lanes are not zero" in finding.message
+    values[4] = np.inf
+    bench.gm.write(place, values)
+    bench.checker.check_padding(place, F16, padding, "finite", task_name="conv", buffer="z")
+    assert [f.buffer for f in bench.checker.findings] == ["y", "z"]
