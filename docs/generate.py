@@ -6,7 +6,8 @@
 `passes.md` and `dialects.md` are written whole. In the other pages and in README.md each block fenced as `console`
 starts with a command line of our tools; its output is replaced by what the command prints now, and tables marked
 `<!-- table: NAME -->` are filled. The commands run in a folder that holds the network of `example.py` in all its forms. A comment `<!-- only: TEXT -->` above a block keeps the
-operation whose first line holds TEXT, `<!-- only: TEXT | bare -->` without the types of instructions as well. Long
+operation whose first line holds TEXT, `<!-- only: TEXT | bare -->` without the types of instructions as well, `| folded`
+with views written where they are used; `A > B` keeps B inside A. Long
 constants and digests are shortened to `...`.
 """
 
@@ -38,7 +39,7 @@ SETUP = (
 )
 GENERATED = "<!-- Written by docs/generate.py from the code; do not edit. -->"
 CONSOLE = re.compile(
-    r"(?:<!-- only: (?P<only>.*?)(?P<bare> \| bare)? -->\n)?```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```",
+    r"(?:<!-- only: (?P<only>.*?)(?P<form> \| (?:bare|folded))? -->\n)?```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```",
     re.S,
 )
 
@@ -287,7 +288,7 @@ def example_folder() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         onnx.save(example.tiny(), "tiny.onnx")
         onnx.save(example.chain(), "chain.onnx")
-        for file in (*(DOCS.parent / "test" / "plugins").glob("*.py"), *DOCS.glob("*.json")):
+        for file in (*(DOCS.parent / "test" / "plugins").glob("*.py"), *DOCS.glob("*.json"), *DOCS.glob("*.mlir")):
             shutil.copy(file, file.name)
         for command in SETUP:
             run(command)
@@ -353,6 +354,26 @@ def bare(output: str) -> str:
     return re.sub(r"(ascend\.(?:mte|cube|vec)\..*?) : .*memref<[^>]*>", r"\1", output)
 
 
+def folded(output: str) -> str:
+    """A bare kernel with views written where they are used, `%x_l1[%k * 768]`, and buffers under their own names."""
+    names: dict[str, str] = {}
+    arguments: set[str] = set()
+    lines: list[str] = []
+    for line in output.split("\n"):
+        if line.lstrip().startswith("ascend.kernel "):
+            names.clear()
+            arguments = set(re.findall(r"%(\w+): memref", line))
+        line = re.sub(r"%\w+", lambda m: names.get(m[0], m[0]), line)
+        if made := re.match(r"\s*(%\w+) = ascend\.alloc \"(\w+)\".*#ascend\.(\w+)>", line):
+            names[made[1]] = f"%{made[2]}_{made[3]}" if made[2] in arguments else f"%{made[2]}"
+            lines.append(line.replace(made[1], names[made[1]], 1))
+        elif view := re.match(r"\s*(%\w+) = ascend\.view (\S+?)\[(.*)\] : ", line):
+            names[view[1]] = view[2] if view[3] == "0" else f"{view[2]}[{view[3]}]"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
 def with_outputs(page: str) -> str:
     """The page with the output of every console block as it is now."""
 
@@ -360,9 +381,11 @@ def with_outputs(page: str) -> str:
         output = shortened(run(match["command"]))
         comment = ""
         if match["only"]:
-            output = only(output, match["only"])
-            output = bare(output) if match["bare"] else output
-            comment = f"<!-- only: {match['only']}{match['bare'] or ''} -->\n"
+            output = bare(output) if match["form"] else output
+            output = folded(output) if match["form"] == " | folded" else output
+            for wanted in match["only"].split(" > "):
+                output = only(output, wanted)
+            comment = f"<!-- only: {match['only']}{match['form'] or ''} -->\n"
         output += "\n" if output else ""
         return f"{comment}```console\n$ {match['command']}\n{output}```"
 
