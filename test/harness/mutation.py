@@ -149,7 +149,7 @@ def product() -> Built:
 def attention() -> Built:
     """Two heads of 20 queries and 75 keys, scores so far from 0 that nothing but a row's own maximum may be taken off."""
     b = GraphBuilder()
-    shapes = {"q": (1, 2, 20, 24), "k": (1, 2, 75, 24), "v": (1, 2, 75, 24)}
+    shapes = {"q": (1, 2, 20, 32), "k": (1, 2, 75, 32), "v": (1, 2, 75, 32)}
     q, k, v = (b.input(name, shape) for name, shape in shapes.items())
     scores = b.node("MatMul", [q, b.node("Transpose", [k], perm=[0, 1, 3, 2])])
     scaled = b.node("Mul", [scores, b.constant("scale", np.float32(0.25))])
