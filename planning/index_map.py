@@ -220,6 +220,16 @@ class Format:
             raise ValueError(f"{self.name} has no form with groups")
         return _bind(self.name, groups, tuple(sorted((self.sizes | sizes).items())))
 
+    def inner_sizes(self, physical: Shape) -> dict[str, int]:
+        """The inner sizes that a stored shape shows: those whose axes stand alone at its end, as `n0 c0` of FRACTAL_Z."""
+        stored = _groups(self.patterns[-1].partition("->")[2])
+        shown: dict[str, int] = {}
+        for axes, extent in zip(reversed(stored), reversed(physical), strict=False):
+            if len(axes) != 1 or axes[0] not in self.sizes:
+                break
+            shown[axes[0]] = extent
+        return shown
+
 
 class IndexMap:
     """A format with all inner sizes known. Shapes may hold DYNAMIC."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import IntegerType, bf16, f16
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
@@ -62,8 +62,9 @@ def is_feature_map(value: SSAValue) -> bool:
 
 
 def on_the_cube(value: SSAValue) -> bool:
-    """Whether the Cube multiplies the value's type: an operator kept in fp32 runs elsewhere and needs no fractals."""
-    return element_of(value) != f32
+    """Whether a Cube multiplies the value's type: what is kept in fp32 or in wide integers needs no fractals."""
+    element = element_of(value)
+    return element in (f16, bf16) or (isinstance(element, IntegerType) and element.width.data <= 8)
 
 
 class FormatRules:

@@ -16,15 +16,6 @@ from graph_engine.target_ascend.om.program import TensorDesc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# The inner sizes of a format stand at the end of its physical shape, in this order.
-_INNER_SIZES = {
-    "NC1HWC0": ("c0",),
-    "NDC1HWC0": ("c0",),
-    "FRACTAL_Z": ("n0", "c0"),
-    "FRACTAL_Z_3D": ("n0", "c0"),
-    "FRACTAL_NZ": ("h0", "c0"),
-}
-
 
 def read_tensor(memory: GlobalMemory, tensor: TensorDesc, groups: int = 1) -> Array:
     """The logical array of `tensor`; it may be a view of the memory, so copy what must outlive the next write.
@@ -68,12 +59,10 @@ def _is_plain(tensor: TensorDesc) -> bool:
 def _index_map(tensor: TensorDesc, groups: int = 1) -> Any:
     from graph_engine.planning.index_map import FORMATS
 
-    inner = _INNER_SIZES.get(tensor.format, ())
     if tensor.format not in FORMATS:
         raise GraphEngineError(f"tensor '{tensor.name}' has the unknown format {tensor.format}")
-    sizes = dict(zip(inner, tensor.physical_shape[-len(inner) :], strict=True)) if inner else {}
     form = FORMATS[tensor.format]
-    index_map = form.bind(groups=groups if form.grouped is not None else 1, **sizes)
+    index_map = form.bind(groups=groups if form.grouped is not None else 1, **form.inner_sizes(tensor.physical_shape))
     if index_map.physical_shape(tensor.shape) != tensor.physical_shape:
         raise GraphEngineError(
             f"tensor '{tensor.name}' {list(tensor.shape)} is stored as {list(tensor.physical_shape)}, "

@@ -61,3 +61,13 @@ func.func @integers(%x: tensor<1x16x4x4xi32>) -> tensor<1x16x2x2xi32> {
   %0 = ge.max_pool %x {kernel = [2, 2], strides = [2, 2]} : (tensor<1x16x4x4xi32>) -> tensor<1x16x2x2xi32>
   return %0 : tensor<1x16x2x2xi32>
 }
+
+// -----
+
+// A product of wide integers is no work for the Cube, which multiplies int8 and halves: nothing is brought into fractals.
+// CHECK-LABEL: @wide_integers
+// CHECK-NOT: layout.
+func.func @wide_integers(%a: tensor<2x3xi32>, %b: tensor<3x4xi32>) -> tensor<2x4xi32> {
+  %y = ge.matmul %a, %b : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
+  func.return %y : tensor<2x4xi32>
+}

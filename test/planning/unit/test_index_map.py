@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph_engine.planning.index_map import DYNAMIC, FORMATS
+from graph_engine.planning.index_map import DYNAMIC, FORMATS, Format
 
 DTYPES = [
     "float16",
@@ -184,14 +184,30 @@ def test_empty_tensors():
     assert bound.unpack(packed, (0, 3, 2, 2)).shape == (0, 3, 2, 2)
 
 
+def _rank(form: Format) -> int:
+    return form.rank or len(form.patterns[0].partition("->")[0].split())
+
+
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_every_declared_format_inverts(name: str):
     """Formats that have no formula above at least lose nothing."""
     form = FORMATS[name]
-    rank = form.rank or len(form.patterns[0].partition("->")[0].split())
-    shape = (3, 2, 5, 2, 3)[: max(rank, 1)]
+    shape = (3, 2, 5, 2, 3)[: _rank(form)]
     array = _numbered(shape, "int32")
     np.testing.assert_array_equal(form.bind().unpack(form.bind().pack(array, -1), shape), array)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_stored_shape_shows_its_inner_sizes(name: str):
+    """A tensor's description holds its format's name and stored shape: enough to read it, whatever C0 its type has."""
+    form = FORMATS[name]
+    shown = {"c0", "n0", "h0"} & form.sizes.keys() - ({"c0"} if name == "NC1HWC0_C04" else set())
+    sizes = {size: 8 * (i + 1) for i, size in enumerate(sorted(shown))}
+    bound = form.bind(**sizes)
+    shape = (3, 4, 5, 6, 7)[: _rank(form)]
+    found = form.inner_sizes(bound.physical_shape(shape))
+    assert {size: found[size] for size in sizes} == sizes
+    assert form.bind(**found).physical_shape(shape) == bound.physical_shape(shape)
 
 
 def test_misfits_are_refused():
