@@ -23,6 +23,7 @@ from graph_engine.dialects.ge.attention import attention_of
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.elementwise import ReluOp
 from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.gated import gated_of
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import SoftmaxOp
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
@@ -40,6 +41,8 @@ def groups_of(fused: FusedOp, soc: Soc) -> list[list[Operation]]:
     members = list(fused.block.ops)[:-1]
     if (attention := attention_of(fused)) is not None:
         return [members] if not soc.has("fixpipe") else [members[:1], members[1:-1], [attention.result]]
+    if soc.has("split") and gated_of(fused) is not None:
+        return [members[:1], members[1:2], members[2:]]
     if not soc.has("split") or not isinstance(fused.anchor_op, Conv2dOp | MatmulOp):
         return [members]
     end = members.index(fused.anchor_op) + 1

@@ -7,7 +7,8 @@
     // becomes
     %4 = ge.fused ins(%x, %w, %bias, %shortcut : ...) {anchor = "ge.matmul"} { matmul, add, relu }
 
-A bias varies along the columns only, and joins the fp32 sums. What goes along behind the product: `epilogue.py`.
+A bias varies along the columns only, and joins the fp32 sums. What goes along behind the product: `epilogue.py`; two
+products of which one is the other's gate: `gated_products.py`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from graph_engine.target_ascend.soc.soc import load_soc
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.epilogue import MAX_OPERATORS, fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user
+from graph_engine.transforms.gated_products import fuse_gated
 from graph_engine.transforms.ge_canonicalize import MergeReshapes
 from graph_engine.transforms.no_ops import RemoveSameShapeReshape
 from graph_engine.transforms.pass_base import ROUNDING, GePass
@@ -195,7 +197,7 @@ PATTERNS = (
 
 @dataclass(frozen=True)
 class FuseMatmulElementwise(GePass):
-    """First the constants, by patterns; then one walk that gathers the epilogues."""
+    """First the constants, by patterns; then gates, and one walk that gathers the epilogues."""
 
     name = "fuse-matmul-elementwise"
     numerics = ROUNDING
@@ -206,4 +208,5 @@ class FuseMatmulElementwise(GePass):
         apply_patterns(op, [pattern() for pattern in PATTERNS])
         context, soc = RewriteContext.current(), load_soc(self.soc)
         for block in graphs(op):
+            fuse_gated(block, context, soc)
             fuse_epilogues(block, context, MatmulOp, soc)

@@ -205,7 +205,7 @@ class _Writer:
     def tile(self, batch: list[Expr], m_at: Expr, mt: int) -> None:
         """The result for `mt` blocks of rows of one matrix."""
         kb, shape = self.kb, self.shape
-        q = shape.q.load(kb, "q_l1", kb.args[0], batch, (Expr(), shape.d1), (m_at, mt))
+        q = shape.q.load(kb, "q_l1", kb.args[:1], batch, (Expr(), shape.d1), (m_at, mt))
         once = self.tiling.nt >= shape.n1
         state = None if once else _Running.begin(kb, mt, shape.e1)
         for n_at, nt, ragged in self.key_tiles():

@@ -351,8 +351,8 @@ class _ConvWriter:
         size = even_tile(k1, -(-k1 // parts))
         return [Piece(0, start, min(size, k1 - start)) for start in range(0, k1, size)]
 
-    def _bias(self) -> Buf | None:
-        return self.kb.args[2] if self.shape.bias else None
+    def _bias(self) -> list[Buf]:
+        return self.kb.args[2:3] if self.shape.bias else []
 
     def _weights(self, piece: Piece, base: Expr, n: int) -> Weights:
         """`n` channel blocks of a piece in L1."""

@@ -29,7 +29,8 @@ class EpilogueInput:
 @dataclass(frozen=True)
 class EpilogueTile:
     """One tile of the accumulator: `mt` blocks of 16 positions of which `m` are real, at `y_at` of the result
-    (elements), channel blocks `n_stride` elements apart there, the first being `n_at` of the core's share."""
+    (elements), channel blocks `n_stride` elements apart there, the first being `n_at` of the core's share. Of several
+    accumulators one lies behind the other."""
 
     l0c: Buf
     mt: int
@@ -41,12 +42,13 @@ class EpilogueTile:
 
 @dataclass(frozen=True)
 class Epilogue:
-    """Steps over (accumulator, side operands...); value 0 is the accumulator after bias, in `acc_dtype`."""
+    """Steps over (accumulators..., side operands...); the first values are the accumulators after bias, in `acc_dtype`."""
 
     steps: tuple[Step, ...] = ()
     inputs: tuple[EpilogueInput, ...] = ()
     acc_dtype: DType = DType.F16
     out_dtype: DType = DType.F16
+    accumulators: int = 1
 
     def args(self, plane: tuple[int, ...]) -> list[Arg]:
         """Launch arguments of the side operands for a result of physical shape `plane` (n, c1, h, w, 16)."""
@@ -57,14 +59,15 @@ class Epilogue:
         """UB bytes that one 16 x 16 block of the accumulator needs, one version of every buffer."""
         tiles = sum(256 * side.dtype.bytes for side in self.inputs if side.kind == "tile")
         narrow = 256 * self.acc_dtype.bytes if self.acc_dtype not in (self.out_dtype, DType.F32) else 0
-        values = ((self.acc_dtype, True), *((side.dtype, False) for side in self.inputs))
+        values = (*self.accumulators * ((self.acc_dtype, True),), *((side.dtype, False) for side in self.inputs))
+        others = (self.accumulators - 1) * (1024 + 256 * self.acc_dtype.bytes)
         scratch = sum(256 * dtype.bytes for dtype in temporaries(self.steps, values, self.out_dtype))
-        return 1024 + 256 * self.out_dtype.bytes + tiles + narrow + scratch
+        return 1024 + 256 * self.out_dtype.bytes + tiles + narrow + others + scratch
 
     @property
     def fractal_cycles(self) -> float:
         """About the Vector's cycles for one 16 x 16 block: four repeats of fp32 for every step and its kind."""
-        return 4.0 * (5 + 2 * len(self.steps))
+        return 4.0 * (4 + self.accumulators + 2 * len(self.steps))
 
     def sides(self, kb: KernelBuilder) -> list[Buf]:
         """The arguments of the side operands, which stand in front of the result."""
@@ -78,11 +81,11 @@ class Epilogue:
         """What accumulators of the channel blocks n_at..n_at+nt start with, in BT; None where they start with 0."""
         return None
 
-    def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[Buf]:
-        """Bias, scalars and channel operands of the channel blocks channel..channel+n into UB, once a core."""
+    def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
+        """Biases, scalars and channel operands of the channel blocks channel..channel+n into UB, once a core."""
         loaded: list[Buf] = []
         sides = self.sides(kb)
-        rows = [("bias", "channel", bias)] if bias is not None else []
+        rows = [(f"bias{i or ''}", "channel", bias) for i, bias in enumerate(biases)]
         rows += [(f"side{i}", s.kind, b) for i, (s, b) in enumerate(zip(self.inputs, sides, strict=True))]
         for slot, kind, source in rows:
             if kind == "channel":
@@ -97,7 +100,7 @@ class Epilogue:
 
     def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
         """The epilogue of one accumulator tile of `nt` channel blocks, `nc` at a time."""
-        has_bias = len(vectors) > sum(side.kind != "tile" for side in self.inputs)
+        has_bias = len(vectors) > sum(side.kind != "tile" for side in self.inputs)  # one bias for each accumulator
         sides = self.sides(kb)
         rows = tile.mt * 16
         for c_at, c in kb.tiles(nt, nc, "c"):
@@ -110,33 +113,33 @@ class Epilogue:
                 return kb.view(source, (tile.n_at + at) * 16, shape, (16, 0, 1))
 
             queue = list(vectors)
-            l0c = kb.view(tile.l0c, c_at * (rows * 16), shape, (rows * 16, 16, 1))
+            raw = [
+                kb.view(tile.l0c, (c_at + number * nt) * (rows * 16), shape, (rows * 16, 16, 1))
+                for number in range(self.accumulators)
+            ]
             out = kb.alloc("y_ub", Space.UB, shape, self.out_dtype)
             free: dict[DType, list[SSAValue]] = {}
-            if has_bias or self.acc_dtype is DType.F32:
-                acc = kb.view(kb.alloc("acc_ub", Space.UB, shape, DType.F32))
-                self.leave(kb, acc, l0c)
-                if has_bias:
-                    kb.vec("add", acc, acc, channel_row(queue.pop(0)))
-                value = Value(acc, DType.F32, reusable=True)
+            inputs: list[Value] = []
+            for number, l0c in enumerate(raw):
+                own = str(number or "")
+                wide = narrow = None
+                if has_bias or self.acc_dtype is DType.F32:
+                    wide = kb.view(kb.alloc(f"acc{own}_ub", Space.UB, shape, DType.F32))
+                    self.leave(kb, wide, l0c)
+                    if has_bias:
+                        kb.vec("add", wide, wide, channel_row(queue.pop(0)))
                 if self.acc_dtype is not DType.F32:
-                    free[DType.F32] = [acc]
-                    narrow = (
-                        kb.view(out)
-                        if self.acc_dtype is self.out_dtype
-                        else kb.view(kb.alloc("narrow_ub", Space.UB, shape, self.acc_dtype))
-                    )
-                    kb.vec("conv", narrow, acc)
-                    value = Value(narrow, self.acc_dtype, reusable=True)
-            else:
-                narrow = (
-                    kb.view(out)
-                    if self.acc_dtype is self.out_dtype
-                    else kb.view(kb.alloc("narrow_ub", Space.UB, shape, self.acc_dtype))
-                )
-                self.leave(kb, narrow, l0c)
-                value = Value(narrow, self.acc_dtype, reusable=True)
-            inputs = [value]
+                    in_place = number == 0 and self.acc_dtype is self.out_dtype
+                    slot = out if in_place else kb.alloc(f"narrow{own}_ub", Space.UB, shape, self.acc_dtype)
+                    narrow = kb.view(slot)
+                    if wide is None:
+                        self.leave(kb, narrow, l0c)
+                    else:
+                        kb.vec("conv", narrow, wide)
+                        free.setdefault(DType.F32, []).append(wide)
+                value = wide if narrow is None else narrow
+                assert value is not None
+                inputs.append(Value(value, self.acc_dtype, reusable=True))
             for i, (side, source) in enumerate(zip(self.inputs, sides, strict=True)):
                 if side.kind == "channel":
                     inputs.append(Value(channel_row(queue.pop(0)), side.dtype))

@@ -27,7 +27,7 @@ FIXPIPE_STEPS = ("ge.relu",)
 
 @dataclass(frozen=True)
 class FixpipeEpilogue(Epilogue):
-    """An epilogue whose accumulator leaves through FixPipe. `vectors[0]` is the bias in L1, if there is one."""
+    """An epilogue whose accumulator leaves through FixPipe. `vectors` begin with the biases in L1, if there are any."""
 
     bias: bool = False
 
@@ -35,7 +35,12 @@ class FixpipeEpilogue(Epilogue):
     def direct(self) -> bool:
         """Whether FixPipe does all of it, straight to device memory."""
         known = [step.op for step in self.steps] in ([], *([op] for op in FIXPIPE_STEPS))
-        return known and not self.inputs and (not self.steps or self.acc_dtype is self.out_dtype)
+        return (
+            known
+            and self.accumulators == 1
+            and not self.inputs
+            and (not self.steps or self.acc_dtype is self.out_dtype)
+        )
 
     def fractal_bytes(self) -> int:
         return 1 if self.direct else super().fractal_bytes()
@@ -44,20 +49,22 @@ class FixpipeEpilogue(Epilogue):
     def fractal_cycles(self) -> float:
         return 4.0 if self.direct else super().fractal_cycles
 
-    def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[Buf]:
-        """The bias into L1, the other rows into UB."""
+    def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
+        """The biases into L1, the other rows into UB."""
         loaded: list[Buf] = []
-        if bias is not None:
-            rows = kb.alloc("bias_l1", Space.L1, (n, 16), bias.dtype)
+        for number, bias in enumerate(biases):
+            rows = kb.alloc(f"bias{number or ''}_l1", Space.L1, (n, 16), bias.dtype)
             kb.copy(kb.view(rows), kb.view(bias, channel * 16, (n, 16), (16, 1)))
             loaded.append(rows)
-        return [*loaded, *super().load_channels(kb, None, channel, n)]
+        return [*loaded, *super().load_channels(kb, (), channel, n)]
 
     def bias_table(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Buf | None:
         if not self.bias:
             return None
-        table = kb.alloc("bias_table", Space.BT, (nt, 16), vectors[0].dtype)
-        kb.copy(kb.view(table), kb.view(vectors[0], n_at * 16, (nt, 16), (16, 1)))
+        table = kb.alloc("bias_table", Space.BT, (self.accumulators * nt, 16), vectors[0].dtype)
+        for number in range(self.accumulators):
+            part = kb.view(table, number * nt * 16, (nt, 16))
+            kb.copy(part, kb.view(vectors[number], n_at * 16, (nt, 16), (16, 1)))
         return table
 
     def leave(self, kb: KernelBuilder, dst: SSAValue, accumulator: SSAValue) -> None:
@@ -65,7 +72,7 @@ class FixpipeEpilogue(Epilogue):
 
     def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
         if not self.direct:
-            super().emit(kb, tile, nt, nc, vectors[int(self.bias) :])
+            super().emit(kb, tile, nt, nc, vectors[self.accumulators * self.bias :])
             return
         rows, real = tile.mt * 16, (nt, tile.m, 16)
         source = kb.view(tile.l0c, 0, real, (rows * 16, 16, 1))
@@ -81,7 +88,9 @@ def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue |
         if soc.has("split"):
             raise NoKernel("8-bit results are made of sums by the Vector, and a Cube core has none")
         return replace(epilogue, by_fixpipe=True)
-    through = FixpipeEpilogue(epilogue.steps, epilogue.inputs, epilogue.acc_dtype, epilogue.out_dtype, bias)
+    through = FixpipeEpilogue(
+        epilogue.steps, epilogue.inputs, epilogue.acc_dtype, epilogue.out_dtype, epilogue.accumulators, bias
+    )
     if not through.direct and soc.has("split"):
         raise NoKernel("FixPipe cannot do what follows the Cube, and a Cube core has no Vector")
     if not through.direct and epilogue.acc_dtype not in (DType.F16, DType.F32):

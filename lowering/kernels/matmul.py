@@ -8,11 +8,15 @@
 Left FRACTAL_NZ (k1, m1, 16 m, 16 k), right FRACTAL_Z (k1, n1, 16 n, 16 k), which is also FRACTAL_NZ of the transposed
 matrix; result FRACTAL_NZ (n1, m1, 16 m, 16 n). A side stored with K along its rows, (x1, k1, 16 k, 16 x), comes by
 other strides, and load2d transposes its fractals.
+
+Several right sides of one shape make an accumulator each, side by side in one tile: the epilogue joins them (a gate and
+what it lets through, `dialects/ge/gated.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from graph_engine.dialects.ascend.affine import Expr
@@ -53,17 +57,26 @@ class Side:
         return (x1, k1) if self.k_rows else (k1, x1)
 
     def load(
-        self, kb: KernelBuilder, slot: str, source: Buf, batch: list[Expr], k: tuple[Expr, int], x: tuple[Expr, int]
-    ) -> Buf:
-        """Blocks `k` by `x` (start, count each) of one matrix into L1, in the order of memory."""
-        outer, inner = source.shape[1:3]
+        self, kb: KernelBuilder, slot: str, sources: Sequence[Buf], batch: list[Expr], k: tuple[Expr, int],
+        x: tuple[Expr, int],
+    ) -> Buf:  # fmt: skip
+        """Blocks `k` by `x` (start, count each) of one matrix of each source into L1, in the order of memory, those of
+        all sources behind each other along `x`."""
+        outer, inner = sources[0].shape[1:3]
         (outer_at, outer_count), (inner_at, inner_count) = (x, k) if self.k_rows else (k, x)
         at = outer_at * inner + inner_at + self.start * outer * inner
         for index, step in zip(batch, self.steps, strict=True):
             at = at + index * (step * outer * inner)
-        buf = kb.alloc(slot, Space.L1, (outer_count, inner_count, 16, 16), DType.F16)
+        each = (outer_count, inner_count, 16, 16)
+        whole = (
+            (outer_count, len(sources) * inner_count) if not self.k_rows else (len(sources) * outer_count, inner_count)
+        )
+        buf = kb.alloc(slot, Space.L1, (*whole, 16, 16), DType.F16)
         strides = (inner * FRACTAL_ELEMENTS, FRACTAL_ELEMENTS, 16, 1)
-        kb.copy(kb.view(buf), kb.view(source, at * FRACTAL_ELEMENTS, buf.shape, strides))
+        step = outer_count * inner_count if self.k_rows else inner_count
+        for number, source in enumerate(sources):
+            part = kb.view(buf, number * step * FRACTAL_ELEMENTS, each, buf.strides)
+            kb.copy(part, kb.view(source, at * FRACTAL_ELEMENTS, each, strides))
         return buf
 
     def to_l0(self, kb: KernelBuilder, l0: Buf, source: Buf, k_at: Expr, *, k_first: bool) -> None:
@@ -101,22 +114,27 @@ class MatmulTiling:
 def choose_matmul_tiling(shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> MatmulTiling:
     """Shares with the least time of Cube or memory; of equal ones those that read weights once: columns first."""
     best: tuple[float, int, int, int] | None = None
+    parts = epilogue.accumulators
     longest, rest = max(shape.batch), prod(shape.batch) // max(shape.batch)
     for b_cores in range(1, min(soc.cores.aic, longest) + 1):
         cores, matrices = soc.cores.aic // b_cores, -(-longest // b_cores) * rest
         for n_cores in range(1, min(cores, shape.n1) + 1):
             n_share = -(-shape.n1 // n_cores)
             m_share = -(-shape.m1 // max(1, min(shape.m1, cores // n_cores)))
-            cube = matrices * m_share * n_share * shape.k1
-            bytes_moved = matrices * (m_share + n_share) * shape.k1 * FRACTAL
+            cube = matrices * m_share * parts * n_share * shape.k1
+            bytes_moved = matrices * (m_share + parts * n_share) * shape.k1 * FRACTAL
             cycles = max(float(cube), bytes_moved / soc.path("gm", "l1", "ddr").bytes_per_cycle)
             if best is None or cycles < best[0]:
                 best = cycles, -(-longest // b_cores), m_share, n_share
     assert best is not None
     _, b_share, m_share, n_share = best
-    vectors = 64 * n_share * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs))
-    tile = cube_tile(soc, m_share, n_share, shape.k1, epilogue.fractal_bytes(), vectors, min(16, n_share))
-    room = soc.buffers["l1"] // (2 * FRACTAL) // (tile.mt + tile.nt)
+    vectors = 64 * n_share * (parts * shape.bias + sum(side.kind == "channel" for side in epilogue.inputs))
+    ub_fractal = -(-epilogue.fractal_bytes() // parts)
+    wide = cube_tile(
+        soc, m_share, parts * n_share, shape.k1, ub_fractal, vectors, parts * min(16 // parts, n_share), parts
+    )
+    tile = replace(wide, nt=wide.nt // parts, nc=wide.nc // parts)
+    room = soc.buffers["l1"] // (2 * FRACTAL) // (tile.mt + parts * tile.nt)
     # Nothing hides the first chunk, so chunks are small; of less than a few tiles of K they would hide no better.
     wanted = -(-shape.k1 // CHUNKS)
     kc = max(tile.kt, min(wanted, room) // tile.kt * tile.kt)
@@ -124,21 +142,23 @@ def choose_matmul_tiling(shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> Ma
 
 
 def build_matmul(name: str, shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> KernelOp:
-    """The kernel; its arguments are left, right, [bias], the epilogue's inputs, result."""
+    """The kernel; its arguments are left, a right side an accumulator, [a bias each], the epilogue's inputs, result."""
     way_out = leaving(epilogue, shape.bias, soc)
     assert isinstance(way_out, Epilogue)
     epilogue = way_out
     tiling = choose_matmul_tiling(shape, epilogue, soc)
     left, right = shape.left, shape.right
     a = Arg("a", (left.matrices(shape.batch), *left.stored(shape.m1, shape.k1), 16, 16), DType.F16, "r")
-    b = Arg("b", (right.matrices(shape.batch), *right.stored(shape.n1, shape.k1), 16, 16), DType.F16, "r")
-    bias = [Arg("bias", (shape.n1 * 16,), DType.F32, "r")] if shape.bias else []
+    stored = (right.matrices(shape.batch), *right.stored(shape.n1, shape.k1), 16, 16)
+    names = [str(number or "") for number in range(epilogue.accumulators)]
+    b = [Arg(f"b{own}", stored, DType.F16, "r") for own in names]
+    bias = [Arg(f"bias{own}", (shape.n1 * 16,), DType.F32, "r") for own in names if shape.bias]
     plane = (prod(shape.batch), shape.n1, shape.m1 * 16, 1, 16)
     y = Arg("y", plane, epilogue.out_dtype, "w")
     matrices = CoreSplit(max(shape.batch), tiling.b_share)
     rows, columns = CoreSplit(shape.m1, tiling.m_share), CoreSplit(shape.n1, tiling.n_share)
     kb = KernelBuilder(
-        name, [a, b, *bias, *epilogue.args(plane), y], matrices.block_dim * rows.block_dim * columns.block_dim
+        name, [a, *b, *bias, *epilogue.args(plane), y], matrices.block_dim * rows.block_dim * columns.block_dim
     )
     writer = _Writer(kb, shape, tiling, epilogue)
     # One axis is dealt by the block index, the others by bodies of their own: the batch if it is shared out at all.
@@ -166,9 +186,9 @@ class _Writer:
 
     def core(self, matrices: tuple[Expr, int], rows: tuple[int, int], columns: tuple[Expr, int]) -> None:
         """(start, count) of matrices along the longest batch axis, and of blocks of 16 rows and columns."""
-        kb, batch = self.kb, self.shape.batch
-        bias = kb.args[2] if self.shape.bias else None
-        vectors = self.epilogue.load_channels(kb, bias, columns[0], columns[1])
+        kb, batch, parts = self.kb, self.shape.batch, self.epilogue.accumulators
+        biases = kb.args[1 + parts : 1 + 2 * parts] if self.shape.bias else []
+        vectors = self.epilogue.load_channels(kb, biases, columns[0], columns[1])
         longest = batch.index(max(batch))
 
         def axis(at: list[Expr]) -> None:
@@ -183,25 +203,26 @@ class _Writer:
 
     def matrix(self, batch: list[Expr], rows: tuple[int, int], columns: tuple[Expr, int], vectors: list[Buf]) -> None:
         """One product: its tiles, K in chunks."""
-        kb, shape, tile = self.kb, self.shape, self.tiling.tile
+        kb, shape, tile, parts = self.kb, self.shape, self.tiling.tile, self.epilogue.accumulators
         linear = sum((b * step for b, step in zip(batch, row_major(shape.batch), strict=True)), Expr())
         plane = linear * (shape.n1 * shape.m1 * FRACTAL_ELEMENTS)
         for m_at, mt in kb.tiles(rows[1], tile.mt, "m"):
             for n_at, nt in kb.tiles(columns[1], tile.nt, "n"):
                 bias = self.epilogue.bias_table(kb, vectors, n_at, nt)
-                l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
+                l0c = kb.alloc("l0c", Space.L0C, (parts * nt, mt, 16, 16), DType.F32)
                 first_chunk = True
                 for c_at, kc in kb.tiles(shape.k1, self.tiling.kc, "kc"):
-                    a = shape.left.load(kb, "a_l1", kb.args[0], batch, (c_at, kc), (m_at + rows[0], mt))
-                    b = shape.right.load(kb, "b_l1", kb.args[1], batch, (c_at, kc), (n_at + columns[0], nt))
+                    a = shape.left.load(kb, "a_l1", kb.args[:1], batch, (c_at, kc), (m_at + rows[0], mt))
+                    b = shape.right.load(kb, "b_l1", kb.args[1 : 1 + parts], batch, (c_at, kc), (n_at + columns[0], nt))
                     first_tile = first_chunk
                     for k_at, kt in kb.tiles(kc, tile.kt, "k"):
                         l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, 16), DType.F16)
                         shape.left.to_l0(kb, l0a, a, k_at, k_first=False)
-                        l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, 16), DType.F16)
+                        l0b = kb.alloc("l0b", Space.L0B, (kt, parts * nt, 16, 16), DType.F16)
                         shape.right.to_l0(kb, l0b, b, k_at, k_first=True)
                         first_of = [c_at, k_at] if first_tile else None
-                        kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, kt * 16, nt * 16), first_of, bias)
+                        mkn = (mt * 16, kt * 16, parts * nt * 16)
+                        kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), mkn, first_of, bias)
                         first_tile = False
                     first_chunk = False
                 y_at = plane + columns[0] * (shape.m1 * FRACTAL_ELEMENTS) + (m_at + rows[0]) * FRACTAL_ELEMENTS

@@ -53,7 +53,7 @@ class Requantise:
         """About the Vector's cycles for one 16 x 16 block: four repeats of an instruction, twice that with two sources."""
         return 44.0
 
-    def load_channels(self, kb: KernelBuilder, bias: Buf | None, channel: Expr, n: int) -> list[Buf]:
+    def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
         """Bias and factor of the channel blocks channel..channel+n into UB, once a core."""
         loaded: list[Buf] = []
         for slot, source in zip(("bias", "factor"), kb.args[-3:-1], strict=True):

@@ -16,6 +16,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.fused import FusedOp
+from graph_engine.dialects.ge.gated import beside
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import SliceOp
@@ -62,12 +63,14 @@ def select_cube(op: Operation) -> Choice:
     raise NoKernel(f"{region.anchor.name} is no Cube operator")
 
 
-def _epilogue(region: Region, anchor: Operation, sides: list[SSAValue]) -> Epilogue:
-    """Steps after the anchor; appends the side operands outside to `sides`."""
-    result = tensor(anchor.results[0])
-    number_of: dict[SSAValue, int] = {anchor.results[0]: 0}
+def _epilogue(region: Region, anchors: Sequence[Operation], sides: list[SSAValue]) -> Epilogue:
+    """Steps after the anchors; appends the side operands outside to `sides`."""
+    result = tensor(anchors[0].results[0])
+    number_of: dict[SSAValue, int] = {anchor.results[0]: number for number, anchor in enumerate(anchors)}
+    first = len(anchors)
     kinds: list[EpilogueInput] = []
-    for op in region.rest:
+    rest = [op for op in region.rest if op not in anchors]
+    for op in rest:
         for value in op.operands:
             outside = region.outside(value)
             if outside is None or value in number_of:
@@ -81,19 +84,19 @@ def _epilogue(region: Region, anchor: Operation, sides: list[SSAValue]) -> Epilo
                 kind = "scalar"
             else:
                 raise NoKernel(f"a side operand of shape {list(ty.get_shape())} does not broadcast in the epilogue")
-            number_of[value] = 1 + len(kinds)
+            number_of[value] = first + len(kinds)
             kinds.append(EpilogueInput(kind, dtype_of_tensor(ty)))
             sides.append(outside)
     steps: list[Step] = []
-    for op in region.rest:
+    for op in rest:
         if any(v not in number_of for v in op.operands):
             raise NoKernel(f"{op.name} stands before the anchor")
         steps.append(elementwise_step(op, number_of))
-        number_of[op.results[0]] = len(kinds) + len(steps)
+        number_of[op.results[0]] = first - 1 + len(kinds) + len(steps)
     out = region.yielded[0]
-    if number_of.get(out) != len(kinds) + len(steps) and steps:
+    if number_of.get(out) != first - 1 + len(kinds) + len(steps) and steps:
         raise NoKernel("the result is not that of the last operator")
-    return Epilogue(tuple(steps), tuple(kinds), dtype_of_tensor(result), dtype_of_tensor(tensor(out)))
+    return Epilogue(tuple(steps), tuple(kinds), dtype_of_tensor(result), dtype_of_tensor(tensor(out)), first)
 
 
 def outside_values(region: Region, values: Sequence[SSAValue]) -> list[SSAValue]:
@@ -140,7 +143,7 @@ def _conv2d(region: Region, op: Conv2dOp) -> Choice:
     group: int = attributes["group"]
     blocks = blocks_of_groups(w.get_shape(), group, 16)
     sides: list[SSAValue] = []
-    epilogue = _epilogue(region, op, sides)
+    epilogue = _epilogue(region, [op], sides)
     pads = attributes["pads"]
     shape = ConvShape(
         n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(attributes["strides"]),
@@ -175,13 +178,16 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     outer, inner = physical_shape(b)[-4:-2]
     n1 = outer if right_k_rows else inner
     batch, (left_steps, right_steps) = batch_steps(y.get_shape()[:-2], a.get_shape()[:-2], b.get_shape()[:-2])
+    anchors = [op, *(other for other in region.rest if isinstance(other, MatmulOp))]
+    if any(not beside(op, other) for other in anchors):
+        raise NoKernel("one of two products has another input, or another form")
     sides: list[SSAValue] = []
-    epilogue = _epilogue(region, op, sides)
+    epilogue = _epilogue(region, anchors, sides)
     left_side, right_side = Side(left_steps, transpose_a), Side(right_steps, right_k_rows)
     shape = MatmulShape(m1, k1, n1, op.bias is not None, batch, left_side, right_side)
-    inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.a, op.b]))
-    if op.bias is not None:
-        inputs.append(bias_argument(outside_values(region, [op.bias])[0], n1 * 16))
+    inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.a, *(anchor.b for anchor in anchors)]))
+    biases = outside_values(region, [anchor.bias for anchor in anchors if anchor.bias is not None])
+    inputs += [bias_argument(bias, n1 * 16) for bias in biases]
     return Choice(
         ("matmul", shape, epilogue),
         _stem("matmul", epilogue),
@@ -292,4 +298,4 @@ def _in_place(epilogue: Epilogue, first: int) -> tuple[int, ...]:
 
 
 def _stem(kind: str, epilogue: Epilogue) -> str:
-    return "_".join([kind, *(step.op.removeprefix("ge.") for step in epilogue.steps)])
+    return "_".join([*epilogue.accumulators * [kind], *(step.op.removeprefix("ge.") for step in epilogue.steps)])

@@ -64,3 +64,25 @@ func.func @attention(%q: tensor<2x32x64xf16>, %k: tensor<2x32x64xf16>, %v: tenso
   } -> tensor<2x32x64xf16>
   return %0 : tensor<2x32x64xf16>
 }
+
+// -----
+
+// A gated product becomes its products, which FixPipe takes out, and the gate with the join.
+// CHECK-LABEL: func.func @gated
+// CHECK: %[[G:.*]] = ge.matmul %x, %w
+// CHECK-NEXT: %[[U:.*]] = ge.matmul %x, %v
+// CHECK-NEXT: ge.fused ins(%[[G]], %[[U]] : {{.*}}) {anchor = "ge.swish"} {
+// CHECK: ge.swish
+// CHECK-NEXT: ge.mul
+// CHECK-NEXT: ge.yield
+func.func @gated(%x: tensor<16x32xf16>, %w: tensor<32x64xf16>, %v: tensor<32x64xf16>) -> tensor<16x64xf16> {
+  %0 = ge.fused ins(%x, %w, %v : tensor<16x32xf16>, tensor<32x64xf16>, tensor<32x64xf16>) {anchor = "ge.matmul"} {
+  ^bb0(%a: tensor<16x32xf16>, %b: tensor<32x64xf16>, %c: tensor<32x64xf16>):
+    %g = ge.matmul %a, %b : (tensor<16x32xf16>, tensor<32x64xf16>) -> tensor<16x64xf16>
+    %u = ge.matmul %a, %c : (tensor<16x32xf16>, tensor<32x64xf16>) -> tensor<16x64xf16>
+    %s = ge.swish %g : (tensor<16x64xf16>) -> tensor<16x64xf16>
+    %y = ge.mul %s, %u : (tensor<16x64xf16>, tensor<16x64xf16>) -> tensor<16x64xf16>
+    ge.yield %y : tensor<16x64xf16>
+  } -> tensor<16x64xf16>
+  return %0 : tensor<16x64xf16>
+}

@@ -23,7 +23,7 @@ TASKS: dict[str, dict[str, int]] = {
     "bert": ENCODER,
     "bert_sdpa": ENCODER,
     "gpt2": ENCODER,
-    "llama": {"MatMulV2": 5, "FlashAttentionScore": 1, "RmsNorm": 2, "RotaryMul": 1},
+    "llama": {"MatMulV2": 4, "FlashAttentionScore": 1, "RmsNorm": 2, "RotaryMul": 1},
     "vit": ENCODER,
     "whisper": ENCODER,
     "t5": {"MatMulV2": 4, "FlashAttentionScore": 1, "RmsNorm": 2},
@@ -60,7 +60,7 @@ def run_layer(model: onnx.ModelProto) -> Counter[str]:
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_layer(name: str) -> None:
-    """One percent of the range at most, nothing found by the checker, the tasks counted by hand, eight but for Llama."""
+    """One percent of the range at most, nothing found by the checker, the tasks counted by hand, eight at most."""
     counted = run_layer(LAYERS[name]())
     assert {kind: count for kind, count in counted.items() if kind not in AROUND} == TASKS[name]
 
