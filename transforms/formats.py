@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerType, bf16, f16
+from xdsl.dialects.builtin import IntegerType, bf16, f16, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
@@ -25,6 +25,7 @@ from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.heads import MergeHeadsOp, RotaryMulOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.logic import works_on_masks
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
@@ -53,12 +54,15 @@ class Formats:
 
 
 def is_feature_map(value: SSAValue) -> bool:
-    """Whether NC1HWC0 can hold the value: rank 4, known channels, a float type."""
-    return (
-        len(shape_of(value)) == 4
-        and shape_of(value)[1] != DYNAMIC
-        and element_name(element_of(value)) in ("f16", "f32")
-    )
+    """Whether NC1HWC0 can hold the value: rank 4, known channels, a float type or a mask inside a group of floats."""
+    known = len(shape_of(value)) == 4 and shape_of(value)[1] != DYNAMIC
+    return known and (element_name(element_of(value)) in ("f16", "f32") or is_inner_mask(value))
+
+
+def is_inner_mask(value: SSAValue) -> bool:
+    """Whether a value is a mask that a group computes and nobody stores."""
+    inside = isinstance(value.owner, Operation) and isinstance(value.owner.parent_op(), FusedOp)
+    return inside and element_of(value) == i1
 
 
 def on_the_cube(value: SSAValue) -> bool:
@@ -226,6 +230,9 @@ class FormatRules:
             return Formats(sides, fractal_nz(c0, pad)) if shape[-1] % (2 * c0) == 0 else None
         if not (rides_along(op) or reduces_rows(op, c0)):
             return None
+        large = [value for value in (*op.operands, op.result) if shape_of(value) == shape]
+        if any(element_of(value) == i1 and not is_inner_mask(value) for value in large):
+            return None  # masks are stored in ND alone
         operands: list[Format] = []
         # A matrix of one row lies in ND as a row does, beside one that is stored in fractals.
         stored = any(shape_of(value) == shape and format for value, format in zip(op.operands, given, strict=True))
@@ -299,6 +306,9 @@ class FormatRules:
         return Formats(tuple(given), fractal_nz(self._c0(op.result), "zero" if full_rows else "undef"))
 
     def _c0(self, value: SSAValue) -> int:
+        """The block of an element type; a mask inside a group is stored nowhere and takes that of the result."""
+        if is_inner_mask(value) and isinstance(value.owner, Operation) and (fused := value.owner.parent_op()):
+            value = fused.results[0]
         return self.c0[element_name(element_of(value))]
 
 
@@ -317,4 +327,4 @@ def reduces_pixels(op: ReduceOp) -> bool:
 
 def rides_along(op: GeOp | type[GeOp]) -> bool:
     """Whether an elementwise operator takes any format: the Vector unit computes it, and it is no change of type."""
-    return op.has(Trait.ELEMENTWISE) and not op.has(Trait.HOST) and op.name != CastOp.name
+    return op.has(Trait.ELEMENTWISE) and op.name != CastOp.name and (not op.has(Trait.HOST) or works_on_masks(op))

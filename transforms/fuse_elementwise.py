@@ -7,7 +7,8 @@
     %3 = ge.fused ins(%x, %factor, %shift : ...) {anchor = "ge.relu"} { mul, add, relu }
 
 The anchor is the last operator. Inner results have one user and the shape and type of the whole; operands may be
-smaller and broadcast (per-channel constants). Casts stay outside: they mark where precision changes.
+smaller and broadcast (per-channel constants). Casts stay outside: they mark where precision changes. Comparisons, choices
+and what joins their masks belong inside, with their masks.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.core import GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.logic import works_on_masks
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import gather, graphs, only_reader, single_user, why_not_single
 from graph_engine.transforms.pass_base import EXACT, GePass
@@ -31,9 +33,16 @@ from graph_engine.transforms.remarks import Kind, missed, wanted
 
 def fusible(op: object) -> bool:
     """Whether an operator may be part of an elementwise kernel."""
-    if not isinstance(op, GeOp) or isinstance(op, CastOp) or not op.has(Trait.ELEMENTWISE) or op.has(Trait.HOST):
+    if not isinstance(op, GeOp) or isinstance(op, CastOp) or not op.has(Trait.ELEMENTWISE):
         return False
+    if op.has(Trait.HOST):
+        return works_on_masks(op)
     return element_name(element_of(op.result)) in ("f16", "f32")
+
+
+def belongs(value: SSAValue, root: GeOp, floats: Attribute) -> bool:
+    """Whether an inner result may stand beside that of `root`: of its shape, a mask or in the group's type of `floats`."""
+    return shape_of(value) == shape_of(root.result) and element_of(value) in (floats, i1)
 
 
 def tree(root: GeOp, max_ops: int, max_inputs: int) -> list[Operation]:
@@ -41,11 +50,12 @@ def tree(root: GeOp, max_ops: int, max_inputs: int) -> list[Operation]:
     chosen: dict[Operation, None] = {root: None}
     inputs = len(set(root.operands))
     pending = [root]
+    floats = next(filter(lambda element: element != i1, map(element_of, (root.result, *root.operands))), i1)
     while pending:
         user = pending.pop(0)
         for value in user.operands:
             op = value.owner
-            if not isinstance(op, GeOp) or not fusible(op) or value.type != root.result.type:
+            if not isinstance(op, GeOp) or not fusible(op) or not belongs(value, root, floats):
                 continue
             added = len(set(op.operands)) - 1
             if single_user(value) is user and len(chosen) < max_ops and inputs + added <= max_inputs:
@@ -78,8 +88,10 @@ def explain_end(last: Operation, max_ops: int, max_inputs: int) -> None:
     elif not isinstance(user, ReturnOp):
         if not fusible(user):
             guard, reason = "operator", "is no elementwise operator in fp16 or fp32"
-        elif user.results[0].type != value.type:
+        elif shape_of(user.results[0]) != shape_of(value):
             guard, reason = "shape", f"broadcasts it to {list(shape_of(user.results[0]))}"
+        elif i1 not in (kinds := {element_of(value), element_of(user.results[0])}) and len(kinds) > 1:
+            guard, reason = "element-type", "computes in another type"
         else:
             guard, reason = "size", f"would make more than {max_ops} operators or {max_inputs} operands"
         message = f"a group ends with {last.name}: its reader {user.name} {reason}"

@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, python_value, shape_of
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, python_value, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, MaximumOp, ReluOp
 from graph_engine.dialects.ge.interning import element_name, tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
@@ -392,7 +392,12 @@ def arithmetic_region(op: QuantizeOp) -> list[Operation] | None:
             return None
         if isinstance(owner, DequantizeOp) and _one(owner) is not None:
             inputs.add(owner.x)
-        elif isinstance(owner, GeOp) and rides_along(owner) and single_user(value) is not None:
+        elif (
+            isinstance(owner, GeOp)
+            and rides_along(owner)
+            and not owner.has(Trait.HOST)
+            and single_user(value) is not None
+        ):
             pending += owner.operands
         else:
             return None

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import inf, isfinite
+from typing import cast
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import BlockArgument, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
-from graph_engine.dialects.ge.elementwise import ClipOp, DivOp, MulOp
+from graph_engine.dialects.ge.elementwise import ClipOp, DivOp, MaximumOp, MinimumOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.logic import SelectOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp
 from graph_engine.dialects.ge.upsampling import repetitions
@@ -117,6 +120,10 @@ def elementwise_padding(op: GeOp, operands: Sequence[Format], saturating: bool) 
 
     An operand without a format is one number, or one a column: finite if it is a constant that is.
     """
+    if isinstance(op, SelectOp):
+        return max((_side(*side) for side in zip((op.x, op.y), operands[1:], strict=True)), key=list(Pad).index)
+    if element_of(op.result) == i1:
+        return "finite"
     stored = [format for format in operands if format is not None]
     some = len(stored) < len(operands)
     zero, finite = all_zero(stored), finite_operands(op, operands)
@@ -126,6 +133,12 @@ def elementwise_padding(op: GeOp, operands: Sequence[Format], saturating: bool) 
         return "zero"
     if not finite:
         return "undef"
+    if (
+        isinstance(op, MaximumOp | MinimumOp)
+        and zero
+        and all(_leaves_zero(op, value) for value, format in zip(op.operands, operands, strict=True) if format is None)
+    ):
+        return "zero"
     if isinstance(op, MulOp) and op.keeps_zero_pad() and any(format.pads_zero for format in stored):
         return "zero"
     if op.name in FINITE_AT_FINITE or (zero and op.name in FINITE_AT_ZERO):
@@ -133,6 +146,21 @@ def elementwise_padding(op: GeOp, operands: Sequence[Format], saturating: bool) 
     if isinstance(op, ClipOp):
         return "finite" if op.min.value.data < inf and op.max.value.data > -inf else "undef"
     return "finite" if op.name in FINITE_IF_SATURATING and stays_finite(op, stored, saturating) else "undef"
+
+
+def _side(value: SSAValue, format: Format) -> Pad:
+    """What one of two sides offers to padding lanes that choose among them."""
+    if format is not None:
+        return format.pad_lanes
+    if not is_finite(value):
+        return Pad.undef
+    return Pad.zero if _range(cast(Known, constant_of(value))) == (0, 0) else Pad.finite
+
+
+def _leaves_zero(op: MaximumOp | MinimumOp, value: SSAValue) -> bool:
+    """Whether zero beside the numbers of a constant gives zero."""
+    smallest, largest = _range(cast(Known, constant_of(value)))
+    return largest <= 0 if isinstance(op, MaximumOp) else smallest >= 0
 
 
 def finite_operands(op: GeOp, operands: Sequence[Format]) -> bool:

@@ -139,7 +139,7 @@ class Trait(Enum):
     CONSTANT = auto()
     """No operands, value known at compile time."""
     HOST = auto()
-    """Elementwise, but without a vector instruction sequence: neither groups nor formats take it in."""
+    """Elementwise, but no vector instruction sequence over floats of one type: only `works_on_masks` joins a group."""
 
 
 @dataclass(frozen=True, slots=True)

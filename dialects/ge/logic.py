@@ -167,4 +167,17 @@ class ModOp(BinaryOp):
         self.init((lhs, rhs), {"fmod": bool_attr(fmod)}, result_type)
 
 
+def works_on_masks(op: object) -> bool:
+    """Whether an operator compares floats, chooses among them, or joins masks: what the Vector does in groups of floats."""
+    match op:
+        case CompareOp():
+            return element_name(element_of(op.lhs)) in ("f16", "f32")
+        case SelectOp():
+            return element_name(element_of(op.x)) in ("f16", "f32")
+        case AndOp() | OrOp() | XorOp():
+            return element_of(op.lhs) == i1
+        case _:
+            return False
+
+
 LOGIC = [CompareOp, SelectOp, AndOp, OrOp, XorOp, ShiftOp, ModOp]
