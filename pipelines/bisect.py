@@ -51,6 +51,8 @@ from graph_engine.transforms.driver import RewriteEvent
 
 LAST_GRAPH = Phase.GROUPED
 """Where the default pipeline ends: what follows has kernels, which the reference does not run."""
+NOTHING_TO_FIND = 2
+"""Exit code where all is good: as `grep` tells that it found nothing from an error, which is 1 here."""
 CANNOT_TELL = 125
 """Exit code of a check script that cannot tell, as for `git bisect run`; up to 127 means bad."""
 
@@ -101,13 +103,13 @@ class Culprit:
     done: int
 
 
-def bisect(context: Context, module: ModuleOp, passes: Sequence[ModulePass], options: BisectOptions) -> None:
+def bisect(context: Context, module: ModuleOp, passes: Sequence[ModulePass], options: BisectOptions) -> bool:
     """Tell on standard output which rewrite of which pass breaks `module`, write a reproducer, say how to avoid it.
 
-    Raises GraphEngineError if the check fails before any pass or holds after all of them.
+    False, and one line that says so, if the check holds after all passes. Raises GraphEngineError if it fails before any.
     """
     with tempfile.TemporaryDirectory(prefix="ge-bisect-") as folder:
-        Bisection(context, module, passes, options, Path(folder)).run()
+        return Bisection(context, module, passes, options, Path(folder)).run()
 
 
 class Bisection:
@@ -120,14 +122,19 @@ class Bisection:
         self.feeds: Feeds = options
         self._answers: dict[ModuleOp, Answers] = {}
 
-    def run(self) -> None:
-        """Pass, rewrite, reproducer, remedy."""
+    def run(self) -> bool:
+        """Pass, rewrite, reproducer, remedy; whether there is any."""
         culprit = self.find_pass_by_declaration() if self.by_declaration else self.find_pass()
+        if culprit is None:
+            holds = "every pass keeps the numbers within what it declares" if self.by_declaration else "the check holds"
+            print(f"nothing to find: {holds} (passes: {len(self.passes)})")
+            return False
         whole = self.apply(culprit.before, [culprit.body])
         print(f"pass {culprit.number + 1} of {len(self.passes)}: {pass_text(culprit.body)}: {self.why(culprit, whole)}")
         event, bases = self.find_rewrite(culprit, whole)
         self.reproduce(culprit, whole, event, [*bases, culprit.before])
         self.tell_how_to_avoid(culprit, event)
+        return True
 
     # Trials.
 
@@ -199,8 +206,8 @@ class Bisection:
 
     # Searching.
 
-    def find_pass_by_declaration(self) -> Culprit:
-        """The first pass that moves the outputs further than it declares, in one walk."""
+    def find_pass_by_declaration(self) -> Culprit | None:
+        """The first pass that moves the outputs further than it declares, in one walk; None if none does."""
         module, done = self.module, 0
         for number, body in enumerate(self.passes):
             trial = self.apply(module, [body])
@@ -210,10 +217,10 @@ class Bisection:
                 return Culprit(number, body, module, done)
             module = trial.module
             done += len(trial.events)
-        raise GraphEngineError("nothing to find: every pass keeps the numbers within what it declares")
+        return None
 
-    def find_pass(self) -> Culprit:
-        """The first pass after which the check fails, by binary search."""
+    def find_pass(self) -> Culprit | None:
+        """The first pass after which the check fails, by binary search; None if it holds after all."""
         states = {0: (self.module, 0)}
 
         def check(count: int) -> Verdict:
@@ -228,8 +235,13 @@ class Bisection:
 
         if self.options.check_script and not self.ask(self.module):
             raise GraphEngineError("the check fails before any pass")
-        if check(len(self.passes)) is not False:
-            raise GraphEngineError("nothing to find: the check holds after all passes")
+        match check(len(self.passes)):
+            case True:
+                return None
+            case None:
+                raise GraphEngineError("the check cannot tell after all passes")
+            case False:
+                pass
         good, bad = first_bad(0, len(self.passes), check)
         if bad - good > 1:
             names = ", ".join(body.name for body in self.passes[good:bad])
@@ -341,14 +353,13 @@ class Bisection:
 
 
 def bisect_model(found: argparse.Namespace, options: BisectOptions) -> int:
-    """`ge-opt --bisect` and `ge-bisect` behind their command lines; returns the exit code."""
+    """`ge-opt --bisect` and `ge-bisect` behind their command lines; returns the exit code: 0 if a culprit was found."""
     specs = chosen_passes(found)
     until = Phase.named(found.compile_to) if found.compile_to else LAST_GRAPH
     shapes, bound = getattr(found, "input_shape", ""), getattr(found, "bind_input", [])
     module = import_model(found.input, parse_input_shapes(shapes), parse_bindings(bound))
     steps, _ = expand(specs or [PassSpec(DEFAULT_PIPELINE)], module, until)
-    bisect(make_context(), module, [step.body for step in steps], options)
-    return 0
+    return 0 if bisect(make_context(), module, [step.body for step in steps], options) else NOTHING_TO_FIND
 
 
 def first_bad(good: int, bad: int, check: Callable[[int], Verdict]) -> tuple[int, int]:

@@ -192,13 +192,37 @@ class Crash(GePass):
     assert ge_opt(shlex.split(match[2])) == 1
 
 
+GOOD = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = ge.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "error: nothing to find: every pass keeps the numbers within what it declares"),
-        (["--check=reference"], "error: nothing to find: the check holds after all passes"),
+        ([], "nothing to find: every pass keeps the numbers within what it declares (passes: 2)"),
+        (["--check=reference"], "nothing to find: the check holds (passes: 2)"),
+        (["--check-script=true"], "nothing to find: the check holds (passes: 2)"),
+    ],
+)
+def test_good_model(arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No error: an answer on standard output, an exit code of its own, no reproducer; the same from both tools."""
+    Path("in.mlir").write_text(GOOD)
+    passes = ["--ge-canonicalize", "--fuse-elementwise"]
+    options = " ".join(flag.removeprefix("--").replace("-script", "_script") for flag in arguments)
+    for tool, given in ((main, arguments), (ge_opt, [f"--bisect={options}"])):
+        answer, captured = tool(["in.mlir", *passes, *given]), capsys.readouterr()
+        assert (answer, captured.out) == (2, f"{message}\n")
+        assert "error" not in captured.err
+    assert not Path("bisect.mlir").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
         (["--check-script=false"], "error: the check fails before any pass"),
-        (["--check-script=true"], "error: nothing to find: the check holds after all passes"),
+        (["--check-script=./unsure"], "error: the check cannot tell after all passes"),
         (["--check-script=/nowhere/x"], "error: --check-script: cannot run '/nowhere/x'"),
         (["--check=refrence"], "did you mean 'reference'?"),
         (["--compile-to=kernels"], "error: kernels and tasks do not run by reference"),
@@ -207,12 +231,9 @@ class Crash(GePass):
 def test_what_cannot_be_found(
     arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("in.mlir").write_text(
-        """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-             %0 = ge.relu %x : (tensor<4xf32>) -> tensor<4xf32>
-             func.return %0 : tensor<4xf32>
-           }"""
-    )
+    Path("in.mlir").write_text(GOOD)
+    Path("unsure").write_text('#!/bin/sh\ngrep -q f16 "$1" && exit 125; exit 0\n')
+    Path("unsure").chmod(0o755)
     assert main(["in.mlir", *arguments]) == 1
     assert message in capsys.readouterr().err.splitlines()[-1]
     assert not Path("bisect.mlir").exists()
