@@ -51,6 +51,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "fold-constants"),
     (Phase.SIMPLIFIED, "recognise-upsampling"),
     (Phase.SIMPLIFIED, "recognise-channel-shuffle"),
+    (Phase.SIMPLIFIED, "recognise-depth-to-space"),
     (Phase.SIMPLIFIED, "propagate-transposes"),
     (Phase.SIMPLIFIED, "flatten-matmul-rows{soc=$soc}"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),

@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "fold-constants": "graph_engine.transforms.fold_constants:FoldConstants",
     "recognise-upsampling": "graph_engine.transforms.recognise_upsampling:RecogniseUpsampling",
     "recognise-channel-shuffle": "graph_engine.transforms.recognise_channel_shuffle:RecogniseChannelShuffle",
+    "recognise-depth-to-space": "graph_engine.transforms.recognise_depth_to_space:RecogniseDepthToSpace",
     "propagate-transposes": "graph_engine.transforms.propagate_transposes:PropagateTransposes",
     "flatten-matmul-rows": "graph_engine.transforms.flatten_matmul_rows:FlattenMatmulRowsPass",
     "ge-canonicalize": "graph_engine.transforms.ge_canonicalize:GeCanonicalize",

@@ -25,13 +25,10 @@ from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.reference import evaluate
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ReshapeOp
-from graph_engine.dialects.ge.upsampling import repetitions
+from graph_engine.dialects.ge.upsampling import MOST_COPIES, repeats_pixels, repetitions
 from graph_engine.transforms.axis_product import LARGEST_MATRIX, multiplied
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-
-MOST_COPIES = 16
-"""Elements that are repeated up to this often in all are moved by a kernel of their own."""
 
 
 class ExpandResize(Pattern):
@@ -47,7 +44,7 @@ class ExpandResize(Pattern):
             return False
         if op.target is not None or op.coordinates.data == "tf_crop_and_resize" or op.policy.data != "stretch":
             return False
-        if times is not None and prod(times) <= MOST_COPIES:
+        if times is not None and (prod(times) <= MOST_COPIES or repeats_pixels(op)):
             return False
         places = {axis % len(shape): place for place, axis in enumerate(op.ints("axes"))}
         changed = [axis for axis in sorted(places) if changes(op, places[axis], shape[axis], result[axis])]

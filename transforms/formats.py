@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntegerType, bf16, f16, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
-from graph_engine.dialects.ge.channels import ChannelShuffleOp
+from graph_engine.dialects.ge.channels import ChannelShuffleOp, DepthToSpaceOp
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, shape_of
@@ -32,6 +32,7 @@ from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
+from graph_engine.dialects.ge.upsampling import repeats_pixels
 from graph_engine.dialects.layout import Encoding, Pad, fractal_nz, fractal_z, fractal_z_kn, is_plain, nc1hwc0
 from graph_engine.transforms.padding import (
     all_zero,
@@ -93,7 +94,7 @@ class FormatRules:
     def own_family(self, op: Operation) -> Family | None:
         """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators.
 
-        Pools are not heavy, but the libraries have them in NC1HWC0 alone.
+        Pools are not heavy, but the libraries have them in NC1HWC0 alone; this compiler some repetitions of pixels.
         """
         match op:
             case FusedOp():
@@ -103,6 +104,8 @@ class FormatRules:
             case MatmulOp() if op.name in self.heavy:
                 return Family.FRACTAL_NZ
             case GeOp() if op.has(Trait.POOL) and len(shape_of(op.result)) == 4:
+                return Family.NC1HWC0
+            case ResizeOp() if repeats_pixels(op) and is_feature_map(op.result):
                 return Family.NC1HWC0
             case _:
                 return None
@@ -164,7 +167,7 @@ class FormatRules:
                 if element_name(element_of(op.x)) != "f16" or DYNAMIC in shape_of(op.x):
                     return None
                 return Formats((keep(given[0], nc1hwc0(c0)),), nc1hwc0(c0))
-            case ConcatOp() | SliceOp() | PadOp() | ResizeOp():
+            case ConcatOp() | SliceOp() | PadOp() | ResizeOp() | DepthToSpaceOp():
                 operands = tuple(keep(format, nc1hwc0(c0)) for format in given)
                 pad = moved_padding(op, operands, c0)
                 return None if pad is None else Formats(operands, nc1hwc0(c0, "zero" if full else str(pad)))

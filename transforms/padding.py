@@ -13,6 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import i1
 from xdsl.ir import BlockArgument, SSAValue
 
+from graph_engine.dialects.ge.channels import DepthToSpaceOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import ClipOp, DivOp, MaximumOp, MinimumOp, MulOp
 from graph_engine.dialects.ge.fused import FusedOp
@@ -108,6 +109,8 @@ def moved_padding(op: GeOp, operands: Sequence[Encoding], c0: int) -> Pad | None
             if pads[1] or pads[5] or min(pads) < 0:
                 return None
             return copied if value == 0 else Pad.undef
+        case DepthToSpaceOp():
+            return copied if op.mode.data == "DCR" else None
         case ResizeOp():
             times = repetitions(op)
             return copied if times is not None and times[:2] == (1, 1) else None

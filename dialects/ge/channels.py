@@ -1,14 +1,26 @@
-"""Channels put in another order."""
+"""Channels put in another order, or side by side as pixels."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import DYNAMIC, TENSOR, GeOp, Tensor, Trait, int_prop, shape_of, typed
-from graph_engine.dialects.ge.interning import int_attr
+from graph_engine.dialects.ge.core import (
+    DYNAMIC,
+    TENSOR,
+    GeOp,
+    Tensor,
+    Trait,
+    int_prop,
+    ints_prop,
+    shape_of,
+    string_prop,
+    typed,
+)
+from graph_engine.dialects.ge.interning import int_attr, ints_attr, string_attr
 
 
 @irdl_op_definition
@@ -35,4 +47,44 @@ class ChannelShuffleOp(GeOp):
         return typed(shape, self.x)
 
 
-CHANNELS = [ChannelShuffleOp]
+@irdl_op_definition
+class DepthToSpaceOp(GeOp):
+    """x[N, sh * sw * C, H, W] -> y[N, C, H * sh, W * sw], `blocks` = [sh, sw] (ONNX DepthToSpace, PixelShuffle).
+
+    y[c, h * sh + i, w * sw + j] is x[(i * sw + j) * C + c, h, w] in mode "DCR", x[(c * sh + i) * sw + j, h, w] in "CRD".
+    """
+
+    name = "ge.depth_to_space"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.MOVEMENT})
+    VECTOR_OPS: ClassVar[int] = 0
+
+    x = operand_def(TENSOR)
+    blocks = ints_prop()
+    mode = string_prop("DCR")
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        *,
+        blocks: Sequence[int],
+        mode: str = "DCR",
+        result_type: Tensor | None = None,
+    ):
+        self.init((x,), {"blocks": ints_attr(blocks), "mode": string_attr(mode)}, result_type)
+
+    def infer(self) -> tuple[Tensor, ...]:
+        n, channels, h, w = self.require_rank(self.x, 4, "x")
+        rows, columns = self.require_length("blocks", 2)
+        if min(rows, columns) < 1 or self.mode.data not in ("DCR", "CRD"):
+            raise self.fail(f"blocks must be positive and the mode DCR or CRD, found {self.mode.data}")
+        if channels != DYNAMIC and channels % (rows * columns):
+            raise self.fail(f"{self.operand_shapes()} has no channels for blocks of {rows} x {columns}")
+
+        def times(extent: int, factor: int) -> int:
+            return extent if extent == DYNAMIC else extent * factor
+
+        depth = channels if channels == DYNAMIC else channels // (rows * columns)
+        return typed((n, depth, times(h, rows), times(w, columns)), self.x)
+
+
+CHANNELS = [ChannelShuffleOp, DepthToSpaceOp]

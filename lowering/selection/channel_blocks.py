@@ -1,4 +1,4 @@
-"""Movements of feature maps that stay in NC1HWC0: slices, concats, pads, repetitions, on channels at any offset.
+"""Movements of feature maps that stay in NC1HWC0: slices, concats, pads, repetitions, channels that become pixels.
 
 Pixels are copied as they are stored, C0 lanes at a time, padding included. Channels that do not start at a multiple of
 C0 change lanes: a run of them falls into boxes of lanes that lie in one block on both sides.
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
+from graph_engine.dialects.ge.channels import DepthToSpaceOp
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp
@@ -46,10 +48,16 @@ def feature_map_parts(op: GeOp) -> tuple[list[Part], int]:
             parts += padding(op.ints("pads"), _whole(storage(tensor(op.x))), _whole(target))
         case ResizeOp():
             parts += _repeat(op, storage(tensor(op.x)), target)
+        case DepthToSpaceOp():
+            parts += _depth_to_space(op, storage(tensor(op.x)), target)
         case _:
             raise NoKernel(f"{op.name} has no NC1HWC0 kernel")
     if all(part.dims[-1].write == target[1].block for part in parts):
         return parts, 0
+    if isinstance(op, DepthToSpaceOp):
+        rows, columns = op.ints("blocks")
+        by_rows = rows > 1 and tensor(op.x).get_shape()[2] > 1
+        return parts, target[2].stride * rows if by_rows else target[3].stride * columns
     pixels = target[2].size * target[3].size
     return parts, target[1].block if pixels > 1 else -1
 
@@ -133,6 +141,20 @@ def _repeat(op: ResizeOp, x: list[Axis], target: list[Axis]) -> list[Part]:
     lanes = x[1].block
     blocks = -(-x[1].size // lanes)
     return [Part(0, 0, 0, (*axes, Dim(blocks, blocks, x[1].outer, target[1].outer), Dim(lanes, lanes, 1, 1)))]
+
+
+def _depth_to_space(op: DepthToSpaceOp, x: list[Axis], target: list[Axis]) -> list[Part]:
+    """The channels of each pixel of a block, spread over every block."""
+    if op.mode.data != "DCR":
+        raise NoKernel("the channels of a pixel do not lie side by side")
+    rows, columns = op.ints("blocks")
+    n, channels, h, w = target
+    apart = [n, channels, Axis(x[2].size, h.stride * rows, 0), Axis(x[3].size, w.stride * columns, 0)]
+    parts: list[Part] = []
+    for i, j in product(range(rows), range(columns)):
+        run = Run((i * columns + j) * channels.size, 0, channels.size)
+        parts += _move(0, x, apart, run, dst_at=i * h.stride + j * w.stride)
+    return parts
 
 
 def _whole(axes: list[Axis]) -> list[Axis]:

@@ -15,13 +15,13 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import row_major
-from graph_engine.dialects.ge.channels import ChannelShuffleOp
+from graph_engine.dialects.ge.channels import ChannelShuffleOp, DepthToSpaceOp
 from graph_engine.dialects.ge.core import GeOp, shape_of
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
-from graph_engine.dialects.ge.upsampling import repetitions
+from graph_engine.dialects.ge.upsampling import MOST_COPIES, repetitions
 from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.channel_shuffle import ShuffleShape, build_channel_shuffle
 from graph_engine.lowering.kernels.elementwise import Elementwise, build_elementwise
@@ -47,11 +47,10 @@ TYPES = {
     "ge.expand": "ExpandD",
     "ge.resize": "ResizeNearestNeighborV2",
     "ge.channel_shuffle": "ShuffleChannel",
+    "ge.depth_to_space": "DepthToSpace",
 }
 """Operators that `select_movement` serves, and the profile's names of them."""
 MOVEMENT_OPERATORS = tuple(TYPES)
-MOST_COPIES = 16
-"""A tensor that is repeated more often than this gets no movement kernel: each copy is a part of its own."""
 
 
 def select_movement(op: Operation) -> Choice:
@@ -93,6 +92,13 @@ def select_movement(op: Operation) -> Choice:
             cut = [Axis(groups, x[1].stride * each, groups), Axis(each, x[1].stride, each)]
             dealt = [Axis(groups, target[1].stride, groups), Axis(each, target[1].stride * groups, each)]
             add(0, [x[0], *cut, *x[2:]], [target[0], *dealt, *target[2:]])
+        case DepthToSpaceOp():
+            rows, columns = op.ints("blocks")
+            places = (("i", rows), ("j", columns), ("c", target[1].size))
+            places = places if op.mode.data == "DCR" else (*places[2:], *places[:2])
+            cut = dict(zip((name for name, _ in places), _split(x[1], [size for _, size in places]), strict=True))
+            spread = [_split(target[2], [x[2].size, rows]), _split(target[3], [x[3].size, columns])]
+            add(0, [x[0], cut["c"], x[2], cut["i"], x[3], cut["j"]], [*target[:2], *spread[0], *spread[1]])
         case ConcatOp():
             _concat(op, values["axis"] % len(target), target, add)
         case SliceOp():
@@ -123,6 +129,13 @@ def _cut(columns: Axis, heads: int, rows: Axis) -> tuple[Axis, Axis, Axis]:
         raise NoKernel("heads of fractals that are not whole blocks")
     each = columns.size // heads
     return Axis(heads, each * columns.stride, heads), rows, Axis(each, columns.stride, each)
+
+
+def _split(axis: Axis, sizes: Sequence[int]) -> list[Axis]:
+    """A plain axis as several, the last one innermost."""
+    if axis.block:
+        raise NoKernel("pixels of channels that are cut into blocks")
+    return [Axis(n, axis.stride * step, n) for n, step in zip(sizes, row_major(sizes), strict=True)]
 
 
 def _shuffle(op: ChannelShuffleOp) -> Choice:

@@ -130,7 +130,7 @@ def test_what_follows_a_transposed_convolution_leaves_with_it() -> None:
     x = b.node("Add", [b.batch_norm(x, 8), b.weight((1, 8, 1, 1))])
     x = b.node("Mul", [x, b.node("Sigmoid", [x])])
     found = tasks(b.model(b.conv(x, 8, 8)))
-    assert found == {"Conv2D": 3, "TransData": 4, "TransposeD": 1}
+    assert found == {"Conv2D": 3, "TransData": 2, "DepthToSpace": 1}
 
 
 def test_branches_of_one_input() -> None:

@@ -150,3 +150,19 @@ func.func @f(%x: tensor<3x10xf32>, %c: tensor<2x3x10xf32>) {
   %y = ge.rotary_mul %x, %c, %x : (tensor<3x10xf32>, tensor<2x3x10xf32>, tensor<3x10xf32>) -> tensor<3x10xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<1x10x4x4xf32>) {
+  // expected-error@+1 {{1x10x4x4 has no channels for blocks of 2 x 2}}
+  %y = ge.depth_to_space %x {blocks = [2, 2]} : (tensor<1x10x4x4xf32>) -> tensor<1x2x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x12x4x4xf32>) {
+  // expected-error@+1 {{the mode DCR or CRD, found RCD}}
+  %y = ge.depth_to_space %x {blocks = [2, 2], mode = "RCD"} : (tensor<1x12x4x4xf32>) -> tensor<1x3x8x8xf32>
+  return
+}

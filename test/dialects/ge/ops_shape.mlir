@@ -65,6 +65,15 @@ func.func @bitcast(%x: tensor<2x?xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @depth_to_space
+func.func @depth_to_space(%x: tensor<2x12x5x4xf32>, %d: tensor<1x?x?x4xf16>) {
+  // CHECK: %a = ge.depth_to_space %x {blocks = [2, 3]} : (tensor<2x12x5x4xf32>) -> tensor<2x2x10x12xf32>
+  %a = ge.depth_to_space %x {blocks = [2, 3]} : (tensor<2x12x5x4xf32>) -> tensor<2x2x10x12xf32>
+  // CHECK: %b = ge.depth_to_space %d {blocks = [2, 2], mode = "CRD"} : (tensor<1x?x?x4xf16>) -> tensor<1x?x?x8xf16>
+  %b = ge.depth_to_space %d {blocks = [2, 2], mode = "CRD"} : (tensor<1x?x?x4xf16>) -> tensor<1x?x?x8xf16>
+  return
+}
+
 // CHECK-LABEL: func.func @channel_shuffle
 func.func @channel_shuffle(%x: tensor<2x6x5x4xf32>, %d: tensor<?x?x4xf16>) {
   // CHECK: %a = ge.channel_shuffle %x {groups = 3} : (tensor<2x6x5x4xf32>) -> tensor<2x6x5x4xf32>

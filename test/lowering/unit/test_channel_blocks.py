@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.ir import Operation
 
-from graph_engine.dialects.ge.channels import ChannelShuffleOp
+from graph_engine.dialects.ge.channels import ChannelShuffleOp, DepthToSpaceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, SliceOp
 from graph_engine.dialects.layout import Encoding, nc1hwc0, unpack
@@ -46,6 +46,21 @@ def test_concat_of_any_channels(channels: list[int], place: tuple[int, int, int]
         result_type=typed((batch, sum(channels), *pixels), encoding=BLOCKS),
     )
     check(op, parts, np.concatenate(parts, 1))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    st.one_of(st.integers(1, 40), st.sampled_from([16, 32, 48])),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.sampled_from([(1, 1, 1), (2, 5, 4), (1, 1, 9), (1, 20, 33)]),
+)
+def test_depth_to_space_of_any_channels(channels: int, blocks: tuple[int, int], place: tuple[int, int, int]) -> None:
+    (batch, h, w), (rows, columns) = place, blocks
+    right = numbers((batch, channels, h * rows, w * columns))
+    x = right.reshape(batch, channels, h, rows, w, columns).transpose(0, 3, 5, 1, 2, 4)
+    x = np.ascontiguousarray(x).reshape(batch, rows * columns * channels, h, w)
+    op = DepthToSpaceOp(value(x.shape, encoding=BLOCKS), blocks=blocks, result_type=typed(right.shape, encoding=BLOCKS))
+    check(op, [x], right)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)

@@ -10,6 +10,7 @@ from harness.operators import run_operator, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_engine.dialects.ge.channels import DepthToSpaceOp
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
@@ -73,6 +74,17 @@ def test_channel_shuffle() -> None:
     x = numbers((1, 4, 34, 28, 28))
     op = TransposeOp(value(ty(x.shape)), perm=[0, 2, 1, 3, 4])
     np.testing.assert_array_equal(run_operator(op, [x]), x.transpose(0, 2, 1, 3, 4))
+
+
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+@pytest.mark.parametrize("shape", [(2, 3, 5, 2, 7, 3), (1, 1, 30, 4, 20, 1)])
+def test_depth_to_space(mode: str, shape: tuple[int, ...]) -> None:
+    n, c, h, rows, w, columns = shape
+    right = numbers((n, c, h * rows, w * columns))
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    x = np.ascontiguousarray(right.reshape(shape).transpose(order)).reshape(n, -1, h, w)
+    op = DepthToSpaceOp(value(ty(x.shape)), blocks=(rows, columns), mode=mode)
+    np.testing.assert_array_equal(run_operator(op, [x]), right)
 
 
 @pytest.mark.parametrize("encoding", [None, nc1hwc0()], ids=["nd", "nc1hwc0"])

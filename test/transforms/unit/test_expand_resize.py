@@ -58,9 +58,10 @@ def test_antialias_when_shrinking() -> None:
     check((1, 3, 24, 20), (1.0, 1.0, 0.5, 0.4), mode="linear", antialias=1)
 
 
-def test_more_copies_than_a_movement_makes() -> None:
+@pytest.mark.parametrize("channels", [3, 24])
+def test_more_copies_than_a_movement_makes(channels: int) -> None:
     check(
-        (1, 3, 6, 5),
+        (1, channels, 6, 5),
         (1.0, 1.0, 8.0, 8.0),
         mode="nearest",
         nearest_mode="floor",
