@@ -40,7 +40,7 @@ def groups_of(fused: FusedOp, soc: Soc) -> list[list[Operation]]:
     """The operators of a fused region in the groups that are a kernel each on the chip; one if it stays whole."""
     members = list(fused.block.ops)[:-1]
     if (attention := attention_of(fused)) is not None:
-        return [members] if not soc.has("fixpipe") else [members[:1], members[1:-1], [attention.result]]
+        return [members] if not soc.has("split") else [members[:1], members[1:-1], [attention.result]]
     if soc.has("split") and gated_of(fused) is not None:
         return [members[:1], members[1:2], members[2:]]
     if not soc.has("split") or not isinstance(fused.anchor_op, Conv2dOp | MatmulOp):

@@ -147,7 +147,7 @@ def build_attention(name: str, shape: AttentionShape, soc: Soc) -> KernelOp:
     for at, count in other.shares():
         for start, size in dealt.bodies(kb, first):
             ends = ((start, size), (Expr(at), count))
-            _Writer(kb, shape, tiling).core(*(ends if by_matrix else ends[::-1]))
+            _Writer(kb, shape, tiling, soc.has("fixpipe")).core(*(ends if by_matrix else ends[::-1]))
         first += dealt.block_dim
     return kb.kernel
 
@@ -159,6 +159,14 @@ class _Writer:
     kb: KernelBuilder
     shape: AttentionShape
     tiling: AttentionTiling
+    fixpipe: bool
+
+    def leave(self, dst: SSAValue, accumulator: SSAValue) -> None:
+        """The chip's way from L0C to UB."""
+        if self.fixpipe:
+            self.kb.fixpipe(dst, accumulator)
+        else:
+            self.kb.vec("conv", dst, accumulator)
 
     def core(self, matrices: tuple[Expr, int], rows: tuple[Expr, int]) -> None:
         """(start, count) of matrices along the longest batch axis, and of blocks of 16 rows."""
@@ -241,7 +249,7 @@ class _Writer:
         wide = kb.alloc("scores", Space.UB, extents, DType.F32)
         if shape.steps:
             narrow = kb.view(kb.alloc("narrow", Space.UB, extents, DType.F16))
-            kb.vec("conv", narrow, raw)
+            self.leave(narrow, raw)
             values = [Value(narrow, DType.F16, reusable=True)]
             values += [Value(v, DType.F16) for v in self.sides(batch, m_at, n_at, mt, nt, ragged)]
 
@@ -249,8 +257,9 @@ class _Writer:
                 return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, extents, dtype))
 
             emit_steps(kb, shape.steps, values, narrow, DType.F16, Scratch(temporary))
-            raw = narrow
-        kb.vec("conv", kb.view(wide), raw)
+            kb.vec("conv", kb.view(wide), narrow)
+        else:
+            self.leave(kb.view(wide), raw)
         if ragged:
             last = kb.view(wide, (nt - 1) * mt * 256, (mt * 16, 16))
             kb.vec("add", last, last, kb.view(self.behind, 0, (mt * 16, 16), (0, 1)))
@@ -316,7 +325,7 @@ class _Writer:
         l0c = kb.alloc("sums_l0c", Space.L0C, (e1, mt, 16, 16), DType.F32)
         kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, nt * 16, e1 * 16), [])
         sums = kb.alloc("sums", Space.UB, (e1, mt * 16, 16), DType.F32)
-        kb.vec("conv", kb.view(sums), kb.view(l0c, 0, sums.shape, sums.strides))
+        self.leave(kb.view(sums), kb.view(l0c, 0, sums.shape, sums.strides))
         return sums
 
     def store(self, batch: list[Expr], m_at: Expr, mt: int, sums: Buf, total: Buf) -> None:

@@ -110,3 +110,31 @@ def test_the_largest_of_a_row_of_wide_numbers():
     result = run(program, [x], mode="functional", check=True)
     assert not result.findings
     np.testing.assert_array_equal(result.outputs[0], x.max(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910A"])
+def test_attention_is_one_kernel_where_cube_and_vector_share_a_core(soc: str):
+    """Whichever way scores leave L0C, FixPipe's or the Vector's, with and without a mask and a ragged last tile."""
+    shapes = {"q": (1, 2, 40, 32), "k": (1, 2, 300, 32), "v": (1, 2, 300, 48), "m": (1, 1, 40, 300)}
+    ports = ", ".join(f'%{n}: tensor<{"x".join(map(str, s))}xf16> {{ge.name = "{n}"}}' for n, s in shapes.items())
+    text = f"""
+    func.func @main({ports}) -> (tensor<1x2x40x48xf16> {{ge.name = "y"}}) {{
+      %0 = ge.matmul %q, %k {{transpose_b = true}} : (tensor<1x2x40x32xf16>, tensor<1x2x300x32xf16>) -> tensor<1x2x40x300xf16>
+      %1 = ge.add %0, %m : (tensor<1x2x40x300xf16>, tensor<1x1x40x300xf16>) -> tensor<1x2x40x300xf16>
+      %2 = ge.softmax %1 : (tensor<1x2x40x300xf16>) -> tensor<1x2x40x300xf16>
+      %3 = ge.matmul %2, %v : (tensor<1x2x40x300xf16>, tensor<1x2x300x48xf16>) -> tensor<1x2x40x48xf16>
+      return %3 : tensor<1x2x40x48xf16>
+    }}"""
+    program = compiled(Parser(make_context(), text).parse_module(), soc)
+    assert not lacking(program, load_soc(soc))
+    assert [name for name in program.kernels if name.startswith("attention")]
+    assert not [name for name in program.kernels if name.startswith("softmax")]
+    random = np.random.default_rng(5)
+    inputs = [random.standard_normal(shape).astype(np.float16) for shape in shapes.values()]
+    result = run(program, inputs, mode="functional", check=True)
+    assert not result.findings
+    q, k, v, mask = (x.astype(np.float64) for x in inputs)
+    scores = q @ k.swapaxes(-1, -2) + mask
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    exact = (weights / weights.sum(-1, keepdims=True)) @ v
+    assert np.abs(result.outputs[0] - exact).max() <= 4e-3 * np.ptp(exact)
