@@ -63,6 +63,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "expand-cum-sum"),
     (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "expand-recurrence"),
+    (Phase.FUSED, "expand-indexing"),
     (Phase.FUSED, "fuse-softplus"),
     (Phase.FUSED, "fuse-gelu"),
     (Phase.FUSED, "fuse-swish"),

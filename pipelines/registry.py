@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "expand-resize": "graph_engine.transforms.expand_resize:ExpandResizePass",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
     "expand-recurrence": "graph_engine.transforms.expand_recurrence:ExpandRecurrencePass",
+    "expand-indexing": "graph_engine.transforms.expand_indexing:ExpandIndexingPass",
     "fuse-softplus": "graph_engine.transforms.fuse_softplus:FuseSoftplus",
     "fuse-gelu": "graph_engine.transforms.fuse_gelu:FuseGelu",
     "fuse-swish": "graph_engine.transforms.fuse_swish:FuseSwish",

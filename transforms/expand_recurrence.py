@@ -14,7 +14,7 @@ the Cube, where weights are constants: then the gates of a step are views. Their
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,18 +23,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge import activation, elementwise
-from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
-from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
+from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.logic import CompareOp, SelectOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.recurrence import GruOp, LstmOp, RecurrentOp, RnnOp
 from graph_engine.dialects.ge.repetition import ExpandOp
-from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
-from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.dialects.ge.shape import PadOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.made_operators import Made
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-from graph_engine.transforms.recipes import Known, computed, known
+from graph_engine.transforms.recipes import known
 
 BLOCK = 16
 """Units of a gate are filled up to a multiple of it: the columns of a fractal."""
@@ -44,71 +43,7 @@ ZERO_AT_ZERO = frozenset({"tanh", "sigmoid", "hard_sigmoid", "relu", "leaky_relu
 """Activations under which a unit without weights stays zero, or bounded, so that its zero weights hide it."""
 
 
-@dataclass
-class _Graph:
-    """The operators of a layer, in order; what is computed of constants is a constant."""
-
-    made: list[GeOp] = field(default_factory=list[GeOp])
-    constants: dict[Known, SSAValue] = field(default_factory=dict["Known", SSAValue])
-
-    def put(self, op: GeOp) -> SSAValue:
-        """The result of an operator."""
-        values = [constant for value in op.operands if (constant := known(value)) is not None]
-        if values and len(values) == len(op.operands):
-            constant = computed(op.name, values, op.result.type, **op.attribute_values())
-            op.erase()
-            return self.constant(constant)
-        self.made.append(op)
-        return op.results[0]
-
-    def constant(self, constant: Known) -> SSAValue:
-        """A constant, once however often it is asked for."""
-        if constant not in self.constants:
-            op = constant.op()
-            self.made.append(op)
-            self.constants[constant] = op.result
-        return self.constants[constant]
-
-    def numbers(self, array: Any, name: str) -> SSAValue:
-        """A constant of numbers."""
-        op = ConstantOp(constant_attr(array, name))
-        return self.constant(Known(op.value, op.result.type))
-
-    def number(self, value: float, like: SSAValue) -> SSAValue:
-        """A constant of one element."""
-        return self.numbers(np.full(1, value, numpy_dtype(element_name(element_of(like)))), "number")
-
-    def needed(self, results: Sequence[SSAValue]) -> list[GeOp]:
-        """The operators, without those that nothing reads."""
-        read: list[GeOp] = []
-        for op in reversed(self.made):
-            if any(value.uses or value in results for value in op.results):
-                read.append(op)
-            else:
-                op.erase()
-        return read[::-1]
-
-    def shaped(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """x in another shape."""
-        return x if shape_of(x) == tuple(shape) else self.put(ReshapeOp(x, shape=shape))
-
-    def part(self, x: SSAValue, axis: int, start: int, count: int = 1) -> SSAValue:
-        """`count` entries of an axis from `start` on."""
-        if count == shape_of(x)[axis]:
-            return x
-        return self.put(SliceOp(x, starts=[start], ends=[start + count], axes=[axis], steps=[1]))
-
-    def filled(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """x with zeros behind every axis that is shorter than in `shape`."""
-        missing = [new - old for new, old in zip(shape, shape_of(x), strict=True)]
-        return self.put(PadOp(x, pads=[0] * len(missing) + missing)) if any(missing) else x
-
-    def joined(self, parts: Sequence[SSAValue], axis: int) -> SSAValue:
-        """Parts one behind the other."""
-        return parts[0] if len(parts) == 1 else self.put(ConcatOp(parts, axis=axis))
-
-
-def _activate(graph: _Graph, name: str, alpha: float, beta: float, x: SSAValue) -> SSAValue:
+def _activate(graph: Made, name: str, alpha: float, beta: float, x: SSAValue) -> SSAValue:
     """A function of a gate."""
     put = graph.put
     match name:
@@ -145,7 +80,7 @@ def _activate(graph: _Graph, name: str, alpha: float, beta: float, x: SSAValue) 
 class _Layer:
     """One direction of a layer: its operands as the Cube wants them, and its functions."""
 
-    graph: _Graph
+    graph: Made
     op: RecurrentOp
     direction: int
 
@@ -352,7 +287,7 @@ class ExpandRecurrence(Pattern):
             return False
         if shape[0] * directions > MOST_STEPS or (isinstance(op, LstmOp) and op.quantize_state.value.data):
             return False
-        graph = _Graph()
+        graph = Made()
         alive = _alive(graph, op, shape[0], shape[1])
         runs = [_steps(_Layer(graph, op, d), CELLS[type(op)], alive) for d in range(directions)]
         results = [graph.joined([y for y, _ in runs], 1)]
@@ -361,7 +296,7 @@ class ExpandRecurrence(Pattern):
         return True
 
 
-def _alive(graph: _Graph, op: RecurrentOp, length: int, batch: int) -> SSAValue | None:
+def _alive(graph: Made, op: RecurrentOp, length: int, batch: int) -> SSAValue | None:
     """Which entries of the batch have not ended at a step (steps, batch, 1), None if all last to the end."""
     lengths = op.operands[-1] if len(op.operands) > 5 + 2 * isinstance(op, LstmOp) else None
     if lengths is None or ((constant := known(lengths)) is not None and (constant.numbers() >= length).all()):

@@ -112,6 +112,11 @@ def _bytes(*dtypes: DType) -> bool:
     return all(dtype in (DType.I8, DType.U8) for dtype in dtypes)
 
 
+def _turns(*dtypes: DType) -> bool:
+    """Whether elements turn around in UB: with 16 bits on one side, or as bytes; others are moved one by one."""
+    return any(dtype.bytes == 2 for dtype in dtypes) or _bytes(*dtypes)
+
+
 def _round16(n: int) -> int:
     return -(-n // 16) * 16
 
@@ -120,9 +125,9 @@ def _kind(part: Part, movement: Movement) -> str:
     """What the parts have in common whose tiles lie in one slot: the same pipes fill and empty it."""
     if part.source is None:
         return "fill"
-    dtype, filled = movement.sources[part.source][1].mlir, any(d.read != d.write for d in part.dims)
-    turned = not movement.shared and _is_turned(normalise(part.dims))
-    return f"{dtype}{'_turned' if turned else ''}{'_filled' if filled else ''}"
+    source, filled = movement.sources[part.source][1], any(d.read != d.write for d in part.dims)
+    turned = not movement.shared and _is_turned(normalise(part.dims)) and _turns(movement.dtype, source)
+    return f"{source.mlir}{'_turned' if turned else ''}{'_filled' if filled else ''}"
 
 
 def _is_turned(dims: tuple[Dim, ...]) -> bool:
@@ -153,14 +158,12 @@ def _plan(part: Part, movement: Movement, room: int, cores: int) -> _Plan:
     if _bytes(movement.dtype, source) and any(d.read != d.write for d in dims):
         wide += 2
     inner = dims[-1]
-    turned = part.source is not None and _is_turned(dims)
+    turned = part.source is not None and _is_turned(dims) and _turns(movement.dtype, source)
     if turned:
         # The axes contiguous in the source and in the result come last, the longer one first: it may be cut.
         p = next(i for i, d in enumerate(dims) if d.src == 1)
         pair = sorted((dims[p], inner), key=lambda d: -d.write)
         dims = (*dims[:p], *dims[p + 1 : -1], *pair)
-        if 2 not in (movement.dtype.bytes, source.bytes) and not _bytes(movement.dtype, source):
-            raise NoKernel("the transposing move works on 16-bit elements")
         wide = 6 if _bytes(movement.dtype, source) else wide + 2
     budget = room // (2 * wide)
     core = 2 if turned else 1

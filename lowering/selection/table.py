@@ -12,6 +12,7 @@ from graph_engine.lowering.selection.choice import Choice
 from graph_engine.lowering.selection.cube import select_cube
 from graph_engine.lowering.selection.indexing import INDEXING_OPERATORS, select_indexing
 from graph_engine.lowering.selection.movement import MOVEMENT_OPERATORS, select_movement
+from graph_engine.lowering.selection.ordering import ORDERING_OPERATORS, select_ordering
 from graph_engine.lowering.selection.places import PLACE_OPERATORS, select_place
 from graph_engine.lowering.selection.plain_matmul import select_matmul
 from graph_engine.lowering.selection.quantised import select_integer_convolution
@@ -26,6 +27,7 @@ SELECTORS: dict[str, Callable[[Operation], Choice]] = {
     **dict.fromkeys(VECTOR_OPERATORS, select_vector),
     **dict.fromkeys(MOVEMENT_OPERATORS, select_movement),
     **dict.fromkeys(INDEXING_OPERATORS, select_indexing),
+    **dict.fromkeys(ORDERING_OPERATORS, select_ordering),
     **dict.fromkeys(PLACE_OPERATORS, select_place),
 }
 

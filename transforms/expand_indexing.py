@@ -1,0 +1,119 @@
+"""Bring operators on indices into the forms that have kernels: one_hot as a comparison, the others along the last axis.
+
+    %y = ge.one_hot %i, %values {depth = 10} : (tensor<4xi64>, tensor<2xf32>) -> tensor<4x10xf32>
+    // becomes, between reshapes and beside the same for negative indices,
+    %0 = ge.compare %i, %counter {predicate = "eq"} : (tensor<4x1xi64>, tensor<1x10xi64>) -> tensor<4x10xi1>
+    %y = ge.select %0, %on, %off : (tensor<4x10xi1>, tensor<1xf32>, tensor<1xf32>) -> tensor<4x10xf32>
+
+gather_elements, scatter_elements and top_k along another axis than the last stand between transpositions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
+from graph_engine.dialects.ge.indexing import GatherElementsOp, OneHotOp, ScatterElementsOp
+from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.logic import CompareOp, OrOp, SelectOp
+from graph_engine.dialects.ge.selection import TopKOp
+from graph_engine.dialects.ge.shape import TransposeOp
+from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.made_operators import Made
+from graph_engine.transforms.pass_base import EXACT, GePass
+
+LARGEST_EXACT = {"f16": 1 << 11, "f32": 1 << 11, "i32": 1 << 31, "i64": 1 << 31}
+"""Numbers that an element type of indices counts exactly; fp32 may become fp16."""
+
+
+class ExpandOneHot(Pattern):
+    """one_hot -> a comparison with 0, 1, 2, ... along the new axis, and a choice."""
+
+    name = "expand-one-hot"
+    root: ClassVar[tuple[type[Operation], ...]] = (OneHotOp,)
+
+    def rewrite(self, op: OneHotOp, rewriter: CountedRewriter) -> bool:
+        shape, depth, dtype = shape_of(op.result), op.depth.value.data, element_name(element_of(op.indices))
+        if DYNAMIC in shape or 0 in shape or depth > LARGEST_EXACT.get(dtype, 0):
+            return False
+        axis = op.axis.value.data % len(shape)
+        made = Made()
+        indices = made.shaped(op.indices, [1 if i == axis else n for i, n in enumerate(shape)])
+
+        def equal(first: int) -> SSAValue:
+            numbers = np.arange(first, first + depth).astype(numpy_dtype(dtype))
+            counter = numbers.reshape([depth if i == axis else 1 for i in range(len(shape))])
+            return made.put(CompareOp(indices, made.numbers(counter, "counter"), predicate="eq"))
+
+        here = made.put(OrOp(equal(0), equal(-depth)))
+        off, on = (made.part(op.values, 0, i) for i in range(2))
+        result = made.put(SelectOp(here, on, off, result_type=op.result.type))
+        rewriter.replace(op, made.needed([result]), [result])
+        return True
+
+
+def _last(rank: int, axis: int) -> list[int]:
+    """The permutation that brings an axis to the end."""
+    return [*(i for i in range(rank) if i != axis), axis]
+
+
+class IndexLastAxis(Pattern):
+    """gather_elements, scatter_elements, top_k along an axis -> along the last one, between transpositions.
+
+    A gather reads no more of the other axes than it has indices for: the rest is cut off.
+    """
+
+    name = "index-last-axis"
+    root: ClassVar[tuple[type[Operation], ...]] = (GatherElementsOp, ScatterElementsOp, TopKOp)
+
+    def rewrite(self, op: GatherElementsOp | ScatterElementsOp | TopKOp, rewriter: CountedRewriter) -> bool:
+        shape = shape_of(op.x)
+        places = shape_of(op.x if isinstance(op, TopKOp) else op.indices)
+        if any(DYNAMIC in shape_of(v) or 0 in shape_of(v) for v in (*op.operands, *op.results)) or not shape:
+            return False
+        axis = op.axis.value.data % len(shape)
+        cut = [a for a, (n, p) in enumerate(zip(shape, places, strict=True)) if a != axis and p < n]
+        cut = cut if isinstance(op, GatherElementsOp) else []
+        if axis == len(shape) - 1 and not cut:
+            return False
+        if isinstance(op, TopKOp) and op.count is not None:
+            return False
+        made = Made()
+        x: SSAValue = op.x
+        for a in cut:
+            x = made.part(x, a, 0, places[a])
+        operands = [x, *op.operands[1:]]
+        perm = _last(len(shape), axis)
+        back = [perm.index(i) for i in range(len(perm))]
+        turned = axis != len(shape) - 1
+        if turned:
+            operands = [made.put(TransposeOp(value, perm=perm)) for value in operands]
+        inner = _along_last(op, operands)
+        made.made.append(inner)
+        results = [made.put(TransposeOp(value, perm=back)) if turned else value for value in inner.results]
+        rewriter.replace(op, made.made, results)
+        return True
+
+
+def _along_last(op: GeOp, operands: Sequence[SSAValue]) -> GeOp:
+    """The operator on other operands, along the last axis."""
+    build: Callable[..., GeOp] = type(op)  # pyright: ignore[reportAssignmentType]
+    return build(*operands, **(op.attribute_values() | {"axis": -1}))
+
+
+@dataclass(frozen=True)
+class ExpandIndexingPass(GePass):
+    """Applies the patterns above."""
+
+    name = "expand-indexing"
+    numerics = EXACT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns(op, [ExpandOneHot(), IndexLastAxis()])
