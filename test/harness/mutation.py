@@ -147,7 +147,7 @@ def product() -> Built:
 
 
 def attention() -> Built:
-    """Two heads of 20 queries and 75 keys, scores so far from 0 that nothing but a row's own maximum may be taken off."""
+    """Two heads of 20 queries and 75 keys: scores rise or fall so far that only a running maximum will do."""
     b = GraphBuilder()
     shapes = {"q": (1, 2, 20, 32), "k": (1, 2, 75, 32), "v": (1, 2, 75, 32)}
     q, k, v = (b.input(name, shape) for name, shape in shapes.items())
@@ -155,17 +155,16 @@ def attention() -> Built:
     scaled = b.node("Mul", [scores, b.constant("scale", np.float32(0.25))])
     b.node("MatMul", [b.node("Softmax", [scaled], axis=-1), v], "y")
     feeds = {name: normal(shape, i) for i, (name, shape) in enumerate(shapes.items())}
-    feeds["q"][..., -1] = np.linspace(-400, 400, 20).round()
-    feeds["k"][..., -1] = 1
+    feeds["q"][..., -1] = np.where(np.arange(20) % 2, -4, 4)
+    feeds["k"][..., -1] = np.arange(75) // 16 * 24
     return b.model("y"), feeds
 
 
 def softmax() -> Built:
-    """Rows of 45 numbers, so far from 0 that nothing but their own maximum may be taken off."""
-    far = np.linspace(-300, 300, 37, dtype=np.float32).round()[:, None]
-    return single_node("Softmax", {"x": (37, 45)}, axis=-1), {
-        "x": (normal((37, 45)) + far).astype(np.float16).astype(np.float32)
-    }
+    """Rows of 45 numbers, far from 0 and some far apart, so that nothing but their own maximum may be taken off."""
+    x = normal((37, 45)) + np.linspace(-300, 300, 37, dtype=np.float32).round()[:, None]
+    x[::2, 30] += 100
+    return single_node("Softmax", {"x": (37, 45)}, axis=-1), {"x": x.astype(np.float16).astype(np.float32)}
 
 
 def layer_norm() -> Built:
