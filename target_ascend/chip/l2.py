@@ -23,16 +23,21 @@ class L2Cache:
 
     def footprint(self, address: int, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """(page after that of `address`, lines as bits) of runs (offset from `address`, bytes); offsets ascend."""
-        line, masks = self.line_bytes, dict[int, int]()
+        shift, masks = self.line_bytes.bit_length() - 1, dict[int, int]()
         start = address & (PAGE_BYTES - 1)
-        per_page = PAGE_BYTES // line
+        page_shift, per_page = PAGE_BITS - shift, PAGE_BYTES >> shift
+        whole = (1 << per_page) - 1
         for offset, length in runs:
-            first, last = (start + offset) // line, (start + offset + length - 1) // line
-            while first <= last:
-                page, bit = divmod(first, per_page)
-                count = min(last - first + 1, per_page - bit)
-                masks[page] = masks.get(page, 0) | (((1 << count) - 1) << bit)
-                first += count
+            first, last = (start + offset) >> shift, (start + offset + length - 1) >> shift
+            page, last_page = first >> page_shift, last >> page_shift
+            begin, end = first & (per_page - 1), (last & (per_page - 1)) + 1
+            if page == last_page:
+                masks[page] = masks.get(page, 0) | (((1 << (end - begin)) - 1) << begin)
+                continue
+            masks[page] = masks.get(page, 0) | (whole >> begin << begin)
+            for between in range(page + 1, last_page):
+                masks[between] = whole
+            masks[last_page] = masks.get(last_page, 0) | ((1 << end) - 1)
         return list(masks.items())
 
     def touch(self, page: int, footprint: list[tuple[int, int]], write: bool) -> tuple[int, int]:

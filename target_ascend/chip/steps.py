@@ -109,12 +109,13 @@ def flatten_kernel(soc: Soc, kernel: Kernel, block_dim: int) -> KernelSteps:
         merged.setdefault(runs, []).extend(range(lo, hi))
     flags: dict[tuple[int, int, int], int] = {}
     groups: list[BlockGroup] = []
+    shared: dict[int, _Static] = {}
     for indexes, blocks in merged.items():
         body: list[Node] = []
         for i in indexes:
             node = kernel.body[i]
             body.extend(node.body if isinstance(node, Blocks) else (node,))
-        groups.append(_Expander(soc, kernel, tuple(blocks), flags).group(tuple(body)))
+        groups.append(_Expander(soc, kernel, tuple(blocks), flags, shared).group(tuple(body)))
     _count_movers(groups)
     return KernelSteps(groups, len(flags))
 
@@ -140,10 +141,21 @@ _Static: TypeAlias = tuple[list[Step], Rotate | None, GmAccess | None]
 
 
 class _Expander:
-    """Expands the body of one group of blocks; the first block stands for all in loop-carried event ids."""
+    """Expands the body of one group of blocks; the first block stands for all in loop-carried event ids.
 
-    def __init__(self, soc: Soc, kernel: Kernel, blocks: tuple[int, ...], flags: dict[tuple[int, int, int], int]):
-        self.soc, self.kernel, self.blocks, self.flags = soc, kernel, blocks, flags
+    `flags` and `shared`, the steps of instructions that are the same for all blocks, belong to all groups of a kernel.
+    """
+
+    def __init__(
+        self,
+        soc: Soc,
+        kernel: Kernel,
+        blocks: tuple[int, ...],
+        flags: dict[tuple[int, int, int], int],
+        shared: dict[int, _Static],
+    ):
+        self.soc, self.kernel, self.blocks, self.flags, self.shared = soc, kernel, blocks, flags, shared
+        self.gm = [buffer.space is Space.GM for buffer in kernel.buffers]
         self.steps: list[Step] = []
         self.accesses: list[tuple[GmAccess, int]] = []
         self.static: dict[int, _Static] = {}
@@ -173,7 +185,9 @@ class _Expander:
             if isinstance(node, Instr):
                 static = self.static.get(id(node))
                 if static is None:
-                    static = self.static[id(node)] = self.prepare(node)
+                    static = self.static[id(node)] = self.shared.get(id(node)) or self.prepare(node)
+                    if static[2] is None:
+                        self.shared[id(node)] = static
                 steps, rotate, access = static
                 if rotate is not None:
                     out.append(steps[rotate.index.at(counters) % rotate.count])
@@ -216,7 +230,7 @@ class _Expander:
         """Rotations of event ids inside the loop; None where it accesses device memory."""
         found: list[Rotate] = []
         for instr in _instructions(node):
-            if any(self.kernel.buffers[o.buffer].space == Space.GM for o in instr.operands):
+            if any([self.gm[o.buffer] for o in instr.operands]):
                 return None
             if instr.event_rotate is not None:
                 found.append(instr.event_rotate)
@@ -239,7 +253,7 @@ class _Expander:
             pipe = instr.params[0].const
             whole = pipe == Pipe.ALL
             return [(BARRIER_ALL, 0, cycles, 0) if whole else (WORK, pipe, cycles, 0)], None, None
-        if any(kernel.buffers[o.buffer].space == Space.GM for o in instr.operands):
+        if any([self.gm[o.buffer] for o in instr.operands]):
             return [(MOVE_GM, instr.pipe.value, 0, 0)], None, self.access(instr)
         return [(WORK, instr.pipe.value, cycles, 0)], None, None
 

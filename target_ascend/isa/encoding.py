@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
+from typing import TypeAlias
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import (
@@ -165,13 +166,17 @@ def _check_counts(opcode: Opcode, operands: int, params: int) -> None:
         )
 
 
-def decode_kernel(data: bytes | memoryview) -> Kernel:
-    """The kernel in `data`, which must hold it exactly.
+Decoded: TypeAlias = dict[tuple[int, int, bytes], Instr]
+"""Instructions by loop depth, number of buffers and bytes, so that equal ones are decoded once and shared."""
+
+
+def decode_kernel(data: bytes | memoryview, decoded: Decoded | None = None) -> Kernel:
+    """The kernel in `data`, which must hold it exactly. `decoded` shares instructions between kernels.
 
     Raises GraphEngineError naming the byte where the data stops making sense: a wrong magic, a newer version, an
     unknown opcode, a reference outside the buffer table or the enclosing loops, a length that does not add up.
     """
-    reader = _Reader(bytes(data))
+    reader = _Reader(bytes(data), {} if decoded is None else decoded)
     try:
         return reader.kernel()
     except (struct.error, ValueError, KeyError, IndexError) as problem:
@@ -189,10 +194,10 @@ def _view_struct(rank: int) -> struct.Struct:
 
 
 class _Reader:
-    """A cursor over the bytes of one kernel. Equal affine expressions are shared: most kernels repeat few."""
+    """A cursor over the bytes of one kernel. Equal instructions and affine expressions are shared: most kernels repeat few."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, data: bytes, decoded: Decoded) -> None:
+        self.data, self.decoded = data, decoded
         self.at = 0
         self.buffers = 0
         self.affines: dict[bytes, Affine] = {}
@@ -251,7 +256,15 @@ class _Reader:
                 lo, hi = self.take(_BLOCKS)
                 nodes.append(Blocks(lo, hi, self.body(stop, depth, nesting + 1)))
             elif code in _OPCODES:
-                nodes.append(self.instruction(_OPCODES[code], _PIPES[pipe], flags, depth))
+                key = depth, self.buffers, self.data[start:stop]
+                instr = self.decoded.get(key)
+                if instr is None:
+                    instr = self.instruction(_OPCODES[code], _PIPES[pipe], flags, depth)
+                    if self.at == stop:
+                        self.decoded[key] = instr
+                else:
+                    self.at = stop
+                nodes.append(instr)
             else:
                 raise ValueError(f"unknown opcode 0x{code:02x}")
             if self.at != stop:

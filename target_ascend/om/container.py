@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.isa.encoding import decode_kernel, encode_kernel
+from graph_engine.target_ascend.isa.encoding import Decoded, decode_kernel, encode_kernel
 from graph_engine.target_ascend.isa.model import Kernel
 from graph_engine.target_ascend.om import vendor
 from graph_engine.target_ascend.om.atomic_write import write_atomically
@@ -94,7 +94,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Program:
     try:
         model = json.loads(bytes(content[MODEL_DEF]))
         entry_points = entry_points_from_json(model, json.loads(bytes(content[TASK_INFO])))
-        kernels = {name: decode_kernel(binary) for name, binary in _read_items(content[TBE_KERNELS])}
+        decoded: Decoded = {}
+        kernels = {name: decode_kernel(binary, decoded) for name, binary in _read_items(content[TBE_KERNELS])}
         program = Program(
             model["name"],
             model["soc"],

@@ -31,7 +31,13 @@ def run_session(options: Namespace) -> int:
     else:
         pipeline = precision_options(options)
         program = load_program(
-            options.model, chosen_soc(options), options.input_shape, options.bind_input, pipeline, options
+            options.model,
+            chosen_soc(options),
+            options.input_shape,
+            options.bind_input,
+            pipeline,
+            options,
+            weights=options.mode != "timing",
         )
         if options.what_if is not None or options.sensitivity:
             return _answer(options, program, pipeline)
@@ -83,11 +89,12 @@ def load_program(
     debug: Namespace | None = None,
     *,
     warn: bool = True,
+    weights: bool = True,
 ) -> Program:
     """The program in an OM file, or the one that an .onnx or .mlir compiles to with the default pipeline.
 
     `pipeline` are further options of the pipeline: precision modes. `debug` holds the flags that say how to run passes.
-    `warn`: tell the warnings of passes and write remarks.
+    `warn`: tell the warnings of passes and write remarks. `weights`: check the weights of an OM, which times do not need.
     """
     if is_om(_head(path)) or path.endswith(".om"):
         if input_shape:
@@ -99,7 +106,7 @@ def load_program(
             raise GraphEngineError(f"--{flag} is for .onnx and .mlir models; the precision of an OM is compiled in")
         for flag in given_flags(debug) if debug is not None else ():
             raise GraphEngineError(f"{flag} is for .onnx and .mlir models: no pass runs on an OM")
-        program = load(path)
+        program = load(path, verify=weights)
         if soc not in (None, program.soc):
             raise GraphEngineError(f"{path} is compiled for {program.soc}, not for --soc-version {soc}")
         return program

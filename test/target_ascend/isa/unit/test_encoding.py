@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.isa.encoding import decode_kernel, encode_kernel
+from graph_engine.target_ascend.isa.encoding import Decoded, decode_kernel, encode_kernel
 from graph_engine.target_ascend.isa.model import (
     FIRST_REGISTER,
     SLOTS,
@@ -116,6 +116,13 @@ def test_decode_is_the_inverse_of_encode(kernel: Kernel) -> None:
     decoded = decode_kernel(data)
     assert decoded == kernel
     assert encode_kernel(decoded) == data
+
+
+@given(st.lists(kernels(), min_size=2, max_size=4))
+@settings(max_examples=30, deadline=None)
+def test_kernels_that_share_instructions_are_those_that_do_not(group: list[Kernel]) -> None:
+    decoded: Decoded = {}
+    assert [decode_kernel(encode_kernel(kernel), decoded) for kernel in [*group, *group]] == [*group, *group]
 
 
 NO_OFFSET = Affine()
