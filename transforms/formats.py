@@ -27,7 +27,7 @@ from graph_engine.dialects.ge.heads import MergeHeadsOp, RotaryMulOp, SplitHeads
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.logic import works_on_masks
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp
+from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp, rows_of_scale
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
@@ -242,7 +242,7 @@ class FormatRules:
         for value, format in zip(op.operands, given, strict=True):
             if shape_of(value) == shape and not (stored and format is None and is_row(value, shape, c0)):
                 operands.append(keep(format, nz))
-            elif is_scalar(value) or is_row(value, shape, c0):
+            elif is_scalar(value) or is_row(value, shape, c0) or is_row_each(value, op):
                 operands.append(None)
             else:
                 return None
@@ -321,6 +321,11 @@ def reduces_rows(op: GeOp, c0: int) -> bool:
     if not isinstance(op, SoftmaxOp | LayerNormOp | RmsNormOp) or DYNAMIC in shape:
         return False
     return op.axis.value.data % len(shape) == len(shape) - 1 and shape[-1] % c0 == 0
+
+
+def is_row_each(value: SSAValue, op: GeOp) -> bool:
+    """Whether `value` is the scale or bias of a norm of rows, a row for each matrix."""
+    return isinstance(op, LayerNormOp | RmsNormOp) and value is not op.x and rows_of_scale(op, value) is not None
 
 
 def reduces_pixels(op: ReduceOp) -> bool:

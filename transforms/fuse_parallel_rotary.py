@@ -9,7 +9,8 @@
     %r = ge.rotary_mul %1, %cos, %sin
     %2 = ge.slice %r {starts = [0], ends = [8], ...}        %3 = ge.slice %r {starts = [8], ends = [12], ...}
 
-Heads of one matrix lie one behind the other, so both slices are views.
+Heads of one matrix lie one behind the other, so both slices are views. Norms of the heads in front of the rotation, as
+Qwen3 has them, are joined too, with a row of the scale for each head; norm and rotation are one kernel.
 """
 
 from __future__ import annotations
@@ -24,17 +25,48 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, shape_of
 from graph_engine.dialects.ge.heads import RotaryMulOp, SplitHeadsOp
+from graph_engine.dialects.ge.normalization import RmsNormOp, rows_of_scale
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp
 from graph_engine.transforms.cuts_and_joins import part_of
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.fusion import graphs
+from graph_engine.transforms.fusion import gather, graphs, single_user
 from graph_engine.transforms.pass_base import EXACT, GePass
+from graph_engine.transforms.recipes import Known, joined, known, reshaped
 from graph_engine.transforms.remarks import passed
+
+
+def norm_before(op: RotaryMulOp) -> RmsNormOp | None:
+    """The norm of rows that an operator alone rotates, whose scale is a constant row; None if there is none."""
+    norm = op.x.owner
+    if not isinstance(norm, RmsNormOp) or single_user(op.x) is not op or known(norm.scale) is None:
+        return None
+    return norm if rows_of_scale(norm, norm.scale) == 1 else None
+
+
+def bring_norms(block: Block, context: RewriteContext) -> None:
+    """rotary_mul(reshape(norm(x))) -> rotary_mul(norm(reshape(x))), where the reshape keeps the rows."""
+    for op in [op for op in block.ops if isinstance(op, RotaryMulOp)]:
+        reshape = op.x.owner
+        if not isinstance(reshape, ReshapeOp) or single_user(op.x) is not op:
+            continue
+        norm, shape = reshape.x.owner, shape_of(op.x)
+        if (
+            not isinstance(norm, RmsNormOp)
+            or single_user(reshape.x) is not reshape
+            or shape_of(norm.x)[-1] != shape[-1]
+        ):
+            continue
+        if rows_of_scale(norm, norm.scale) == 1:
+            flat = ReshapeOp(norm.x, shape=shape)
+            moved = RmsNormOp(flat.result, norm.scale, axis=len(shape) - 1, epsilon=norm.epsilon.value.data)
+            with context.rewrite("bring-norm", [reshape]) as rewriter:
+                rewriter.replace(reshape, [flat, moved])
 
 
 def columns_of(op: RotaryMulOp) -> tuple[SSAValue, range] | None:
     """The one matrix and its columns that are the heads of an operator; None if they are anything else."""
-    value, cut = op.x, 0
+    norm = norm_before(op)
+    value, cut = op.x if norm is None else norm.x, 0
     if DYNAMIC in shape_of(value):
         return None
     while isinstance(value.owner, ReshapeOp | SplitHeadsOp):
@@ -54,8 +86,9 @@ def groups(block: Block) -> list[list[tuple[RotaryMulOp, range]]]:
     found: dict[tuple[object, ...], list[tuple[RotaryMulOp, range]]] = {}
     for op in block.ops:
         if isinstance(op, RotaryMulOp) and (part := columns_of(op)) is not None:
-            shape = shape_of(op.x)
-            found.setdefault((part[0], op.cos, op.sin, len(shape), shape[-1]), []).append((op, part[1]))
+            shape, norm = shape_of(op.x), norm_before(op)
+            epsilon = None if norm is None else norm.epsilon.value.data
+            found.setdefault((part[0], op.cos, op.sin, len(shape), shape[-1], epsilon), []).append((op, part[1]))
     return [
         group
         for group in found.values()
@@ -74,8 +107,11 @@ def join(group: list[tuple[RotaryMulOp, range]], context: RewriteContext) -> Non
     flat = ReshapeOp(sliced.result, shape=(rows, len(columns)))
     split = SplitHeadsOp(flat.result, heads=heads)
     ranked = ReshapeOp(split.result, shape=(*(1,) * (rank - 3), heads, rows, width))
-    rotated = RotaryMulOp(ranked.result, ops[0].cos, ops[0].sin)
-    made: list[Operation] = [sliced, flat, split, ranked, rotated]
+    made: list[Operation] = [sliced, flat, split, ranked]
+    if (norm := norm_before(ops[0])) is not None:
+        made += joined_norm(ranked.result, ops, norm)
+    rotated = RotaryMulOp(made[-1].results[0], ops[0].cos, ops[0].sin)
+    made.append(rotated)
     at = 0
     for op in ops:
         count = shape_of(op.x)[-3]
@@ -89,9 +125,31 @@ def join(group: list[tuple[RotaryMulOp, range]], context: RewriteContext) -> Non
     passed("ParallelRotary", rotated, f"{len(ops)} groups of heads rotated at once")
 
 
+def joined_norm(heads: SSAValue, ops: list[RotaryMulOp], first: RmsNormOp) -> list[Operation]:
+    """The norm of all heads, with the scales of the norms in front of `ops`, and the scale before it."""
+    rows: list[Known] = []
+    for op in ops:
+        norm = norm_before(op)
+        scale = None if norm is None else known(norm.scale)
+        assert scale is not None
+        rows += [reshaped(scale, (1, 1, scale.elements))] * shape_of(op.x)[-3]
+    scales = joined(rows, axis=0).op()
+    axis = len(shape_of(heads)) - 1
+    return [scales, RmsNormOp(heads, scales.result, axis=axis, epsilon=first.epsilon.value.data)]
+
+
+def take_norms(block: Block, context: RewriteContext) -> None:
+    """Makes one kernel of each rotation and the norm that it alone reads."""
+    for op in [op for op in block.ops if isinstance(op, RotaryMulOp)]:
+        norm = op.x.owner
+        if isinstance(norm, RmsNormOp) and single_user(op.x) is op and rows_of_scale(norm, norm.scale) is not None:
+            with context.rewrite("fuse-norm-rotary", [op]) as rewriter:
+                gather(rewriter, [norm, op], op)
+
+
 @dataclass(frozen=True)
 class FuseParallelRotary(GePass):
-    """One walk, behind `fuse-parallel-matmuls`, which puts queries and keys side by side."""
+    """Walks behind `fuse-parallel-matmuls`, which puts queries and keys side by side; then norms join their rotations."""
 
     name = "fuse-parallel-rotary"
     numerics = EXACT
@@ -99,5 +157,7 @@ class FuseParallelRotary(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()
         for block in graphs(op):
+            bring_norms(block, context)
             for group in groups(block):
                 join(group, context)
+            take_norms(block, context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
@@ -198,6 +199,15 @@ class RmsNormOp(GeOp):
 
     def infer(self) -> tuple[Tensor, ...]:
         return _normalized(self, self.x, self.axis.value.data)
+
+
+def rows_of_scale(norm: RmsNormOp | LayerNormOp, scale: SSAValue) -> int | None:
+    """How many rows the scale or bias of a norm of rows has: one, or one for each matrix. None for any other norm."""
+    shape, own = shape_of(norm.x), shape_of(scale)
+    if DYNAMIC in shape or len(shape) < 2 or norm.axis.value.data % len(shape) != len(shape) - 1:
+        return None
+    rows = prod(own[:-1])
+    return rows if own[-1:] == shape[-1:] and (rows == 1 or (own[-2] == 1 and rows == prod(shape[:-2]))) else None
 
 
 def _normalized(op: GeOp, x: SSAValue, axis: int) -> tuple[Tensor, ...]:

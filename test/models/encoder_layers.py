@@ -93,7 +93,7 @@ def gpt2(rows: int = 16) -> onnx.ModelProto:
     return b.model(b("Add", x, b.feed_forward(b.layer_norm(x), b.gelu_tanh), output="y"))
 
 
-def llama(rows: int = 16) -> onnx.ModelProto:
+def llama(rows: int = 16, head_norms: bool = False) -> onnx.ModelProto:
     """RMS norms, rotary embedding, one head of keys and values for two of queries, a causal sum, SiLU."""
     b = LayerExporter()
     x = b.input("x", (1, rows, FEATURES))
@@ -108,12 +108,19 @@ def llama(rows: int = 16) -> onnx.ModelProto:
         turned = b("Concat", b("Neg", right), left, axis=3)
         return b("Add", b("Mul", x, cos), b("Mul", turned, sin))
 
+    def heads(x: str, count: int) -> str:
+        if not head_norms:
+            return b.cut(x, rows, count)
+        x = b.rms_norm(b("Reshape", x, b.ints([1, rows, count, WIDTH])), WIDTH)
+        return b("Transpose", x, perm=[0, 2, 1, 3])
+
     def repeated(x: str) -> str:
         y = b("Expand", b("Unsqueeze", x, b.ints([2])), b.ints([1, 1, HEADS, rows, WIDTH]))
         return b("Reshape", y, b.ints([1, HEADS, rows, WIDTH]))
 
     y = b.rms_norm(x, FEATURES)
-    q, k, v = rotated(b.cut(b.product(y, FEATURES), rows)), *(b.cut(b.product(y, WIDTH), rows, 1) for _ in range(2))
+    q, k = rotated(heads(b.product(y, FEATURES), HEADS)), heads(b.product(y, WIDTH), 1)
+    v = b.cut(b.product(y, WIDTH), rows, 1)
     causal = b.constant("causal", np.where(np.tri(rows), 0, -np.inf).astype(np.float32)[None, None])
     scores = b("Mul", b("MatMul", q, b.turned(repeated(rotated(k)))), b.number(WIDTH**-0.5))
     y = b("MatMul", b.where_nan(b("Softmax", b("Add", scores, causal), axis=-1)), repeated(v))
@@ -121,6 +128,11 @@ def llama(rows: int = 16) -> onnx.ModelProto:
     y = b.rms_norm(x, FEATURES)
     gated = b("Mul", b.silu(b.product(y, 2 * FEATURES)), b.product(y, 2 * FEATURES))
     return b.model(b("Add", x, b.product(gated, FEATURES, 2 * FEATURES), output="y"))
+
+
+def qwen3(rows: int = 16) -> onnx.ModelProto:
+    """Llama's layer with a norm of each head of queries and keys before they are rotated."""
+    return llama(rows, head_norms=True)
 
 
 def vit(rows: int = 17) -> onnx.ModelProto:
@@ -180,5 +192,5 @@ def swin(side: int = 4) -> onnx.ModelProto:
 
 
 LAYERS: dict[str, Callable[[], onnx.ModelProto]] = {
-    layer.__name__: layer for layer in (bert, bert_sdpa, gpt2, llama, vit, whisper, t5, swin)
+    layer.__name__: layer for layer in (bert, bert_sdpa, gpt2, llama, qwen3, vit, whisper, t5, swin)
 }

@@ -24,6 +24,7 @@ TASKS: dict[str, dict[str, int]] = {
     "bert_sdpa": ENCODER,
     "gpt2": ENCODER,
     "llama": {"MatMulV2": 4, "FlashAttentionScore": 1, "RmsNorm": 2, "RotaryMul": 1},
+    "qwen3": {"MatMulV2": 4, "FlashAttentionScore": 1, "RmsNorm": 2, "RotaryMul": 1},
     "vit": ENCODER,
     "whisper": ENCODER,
     "t5": {"MatMulV2": 4, "FlashAttentionScore": 1, "RmsNorm": 2},
