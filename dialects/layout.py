@@ -297,6 +297,12 @@ def fractal_z(n0: int = 16, c0: int = 16, groups: int = 1, pad: str = "zero") ->
 
 
 @cache
+def fractal_z_3d(n0: int = 16, c0: int = 16, pad: str = "zero") -> Encoding:
+    """`#layout.fractal_z_3d<n0, c0, pad>`."""
+    return FractalZ3D.of(n0=n0, c0=c0, pad=pad)
+
+
+@cache
 def fractal_z_kn(n0: int = 16, c0: int = 16, pad: str = "zero") -> Encoding:
     """`#layout.fractal_z_kn<n0, c0, pad>`."""
     return FractalZKN.of(n0=n0, c0=c0, pad=pad)

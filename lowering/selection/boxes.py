@@ -13,6 +13,7 @@ from graph_engine.dialects.layout import (
     NHWC,
     FractalNZ,
     FractalZ,
+    FractalZ3D,
     FractalZKN,
     encoding_of,
     is_plain,
@@ -56,6 +57,13 @@ def storage(ty: Tensor) -> list[Axis]:
         k = Axis(shape[0 if isinstance(encoding, FractalZKN) else 1], 1, 0, columns, strides[0])
         n = Axis(shape[1 if isinstance(encoding, FractalZKN) else 0], columns, rows)
         return [k, n] if isinstance(encoding, FractalZKN) else [n, k]
+    if isinstance(encoding, FractalZ3D) or (isinstance(encoding, FractalZ) and encoding.groups.data == 1):
+        outputs, channels, *depth, height, width = shape
+        pixel = rows * columns
+        block = height * width * pixel
+        slices = [Axis(n, -(-channels // columns) * block, n) for n in depth]
+        pixels = [Axis(height, width * pixel, height), Axis(width, pixel, width)]
+        return [Axis(outputs, columns, 0, 16, 16 * columns), Axis(channels, 1, 0, columns, block), *slices, *pixels]
     raise NoKernel(f"{encoding.FORM.name} is no strided form of the logical axes")
 
 

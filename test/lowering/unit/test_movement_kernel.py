@@ -15,7 +15,15 @@ from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
-from graph_engine.dialects.layout import TransDataOp, fractal_nz, fractal_z_kn, nc1hwc0, with_encoding
+from graph_engine.dialects.layout import (
+    TransDataOp,
+    fractal_nz,
+    fractal_z,
+    fractal_z_3d,
+    fractal_z_kn,
+    nc1hwc0,
+    with_encoding,
+)
 
 F16, F32 = element_type("f16"), element_type("f32")
 
@@ -55,6 +63,13 @@ def test_fractal_nz_both_ways(shape: tuple[int, ...]) -> None:
     convert(shape, None, fractal_nz())
     convert(shape, fractal_nz(), None)
     convert(shape, fractal_nz(), None, (F16, F32))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3, 3), (17, 20, 3, 3), (64, 3, 7, 7), (100, 70, 5, 5), (16, 48, 1, 2)])
+@pytest.mark.parametrize("elements", [(F16, F16), (F32, F16)], ids=["f16", "f32-f16"])
+def test_filters_that_are_no_constants(shape: tuple[int, ...], elements: tuple[Any, Any]) -> None:
+    convert(shape, None, fractal_z(), elements)
+    convert((*shape[:2], 3, *shape[2:]), None, fractal_z_3d(), elements)
 
 
 def test_matrix_formats() -> None:
