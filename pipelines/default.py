@@ -59,6 +59,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
     (Phase.FUSED, "fuse-quantized{soc=$soc}"),
     (Phase.FUSED, "fuse-integer-sums"),
+    (Phase.FUSED, "expand-dynamic-quantized"),
     (Phase.FUSED, "expand-resize"),
     (Phase.FUSED, "expand-cum-sum"),
     (Phase.FUSED, "expand-conv3d"),

@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     ),
     "fuse-quantized": "graph_engine.transforms.fuse_quantized:FuseQuantized",
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
+    "expand-dynamic-quantized": "graph_engine.transforms.expand_dynamic_quantized:ExpandDynamicQuantized",
     "expand-cum-sum": "graph_engine.transforms.expand_cum_sum:ExpandCumSumPass",
     "expand-resize": "graph_engine.transforms.expand_resize:ExpandResizePass",
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",

@@ -10,8 +10,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import GeOp, element_of, shape_of
+from graph_engine.dialects.ge.core import GeOp, element_of, elements_of, shape_of
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.transforms.recipes import Known, computed, known
@@ -79,3 +80,8 @@ class Made:
     def joined(self, parts: Sequence[SSAValue], axis: int) -> SSAValue:
         """Parts one behind the other."""
         return parts[0] if len(parts) == 1 else self.put(ConcatOp(parts, axis=axis))
+
+    def spread(self, x: SSAValue, count: int) -> SSAValue:
+        """The elements of x as a vector; one number `count` times."""
+        flat = self.shaped(x, (elements_of(x),))
+        return flat if elements_of(x) == count else self.put(ExpandOp(flat, shape=(count,)))
