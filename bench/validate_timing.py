@@ -114,9 +114,10 @@ def in_own_process(name: str, batch: int, options: argparse.Namespace) -> Row:
 
 def predict(name: str, batch: int, soc: str, cache: Path | None) -> Row:
     """Our time of a network at a batch size, and where it goes."""
-    from graph_engine.target_ascend.runtime.device import run
+    from graph_engine.target_ascend.runtime.device import find_entry, time_program
+    from graph_engine.target_ascend.soc.soc import load_soc
 
-    kept = cache / f"{name.replace('/', '_')}@{batch}.program" if cache else None
+    kept = cached(cache, name, batch) if cache else None
     started = time.process_time()
     if kept and kept.exists():
         program = pickle.loads(kept.read_bytes())
@@ -126,8 +127,7 @@ def predict(name: str, batch: int, soc: str, cache: Path | None) -> Row:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(pickle.dumps(program))
     middle = time.process_time()
-    profile = run(replace(program, soc=soc), mode="timing").profile
-    assert profile is not None
+    profile = time_program(program, find_entry(program), load_soc(soc), runs=2)
     counts: Counter[str] = Counter()
     times: Counter[str] = Counter()
     for task in profile.tasks:
@@ -142,6 +142,11 @@ def predict(name: str, batch: int, soc: str, cache: Path | None) -> Row:
         "types": [(kind, counts[kind], us) for kind, us in times.most_common(5)],
         "seconds": (middle - started, time.process_time() - middle),
     }
+
+
+def cached(cache: Path, name: str, batch: int) -> Path:
+    """Where the compiled program of a network at a batch size is kept."""
+    return cache / f"{name.replace('/', '_')}@{batch}.program"
 
 
 def compiled(name: str, batch: int, soc: str) -> Any:

@@ -24,10 +24,14 @@ class Value:
 
 
 class Net:
-    """One network at one batch size. Layers take and return `Value`s; `macs` counts the multiply-accumulates."""
+    """One network at one batch size. Layers take and return `Value`s; `macs` counts the multiply-accumulates.
 
-    def __init__(self, batch: int) -> None:
+    `dtype`: the ONNX type of inputs, weights and outputs that say nothing else.
+    """
+
+    def __init__(self, batch: int, dtype: int = onnx.TensorProto.FLOAT) -> None:
         self.batch = batch
+        self.dtype = dtype
         self.macs = 0
         self._nodes: list[onnx.NodeProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
@@ -36,20 +40,18 @@ class Net:
         self._largest = 0
         self._again: list[Value] = []
 
-    def input(self, *shape: int, dtype: int = onnx.TensorProto.FLOAT) -> Value:
+    def input(self, *shape: int, dtype: int | None = None) -> Value:
         """An input of the graph; the batch is put in front of `shape`."""
         value = Value(f"input{len(self._inputs)}", (self.batch, *shape))
-        self._inputs.append(onnx.helper.make_tensor_value_info(value.name, dtype, value.shape))
+        self._inputs.append(onnx.helper.make_tensor_value_info(value.name, dtype or self.dtype, value.shape))
         return value
 
     def weight(self, *shape: int) -> Value:
         """A weight of numbers from the shared file, or the next of those that are used again."""
         if self._again:
             return self._again.pop(0)
-        tensor = onnx.TensorProto(
-            name=f"w{len(self._weights)}", data_type=onnx.TensorProto.FLOAT, dims=shape, data_location=1
-        )
-        length = 4 * math.prod(shape)
+        tensor = onnx.TensorProto(name=f"w{len(self._weights)}", data_type=self.dtype, dims=shape, data_location=1)
+        length = onnx.helper.tensor_dtype_to_np_dtype(self.dtype).itemsize * math.prod(shape)
         entries = {"location": "weights.bin", "offset": WEIGHT_STEP * len(self._weights), "length": length}
         for key, value in entries.items():
             tensor.external_data.add(key=key, value=str(value))
@@ -303,7 +305,7 @@ class Net:
 
     def save(self, outputs: Sequence[Value], folder: Path) -> Path:
         """Writes `model.onnx` and its weights, numbers of a spread of 0.02 repeated from one block, into `folder`."""
-        results = [onnx.helper.make_tensor_value_info(o.name, onnx.TensorProto.FLOAT, o.shape) for o in outputs]
+        results = [onnx.helper.make_tensor_value_info(o.name, self.dtype, o.shape) for o in outputs]
         graph = onnx.helper.make_graph(self._nodes, "published", self._inputs, results, self._weights)
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
         block = (np.random.default_rng(0).standard_normal(1 << 20) * 0.02).astype(np.float32).tobytes()
