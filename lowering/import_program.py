@@ -28,12 +28,14 @@ from graph_engine.dialects.ascend.task import (
     WaitOp,
     task_info,
 )
+from graph_engine.dialects.encodings import Declared
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.locations import fuse, node_location
 from graph_engine.dialects.ge.weights import INLINE_ELEMENTS, WeightAttr, WeightRef, constant_attr
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.decode_kernel import decode_kernel
+from graph_engine.planning.index_map import Format
 from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.om.program import (
     AicpuCall,
@@ -70,6 +72,9 @@ def tensor_type_of(tensor: TensorDesc) -> Tensor:
     plain = tensor_type(tensor.shape, element_type(tensor.dtype.mlir))
     if tensor.format == "ND":
         return plain
+    if "->" in tensor.format:
+        form = Format.named(tensor.format)
+        return layout.with_encoding(plain, Declared.by(*form.patterns, **form.sizes))
     kind = _ENCODINGS.get(tensor.format)
     if kind is not None:
         names = [name for name in kind.parameter_names() if name in ("n0", "c0")]

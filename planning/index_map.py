@@ -71,8 +71,34 @@ class Rearrange(Stage):
         if sorted(a for g in self.left for a in g if a != "1") != sorted(a for g in self.right for a in g):
             raise ValueError(f"pattern {pattern!r} has different axes on its two sides")
 
+    def check(self) -> None:
+        """Raises ValueError where a pattern of a user's own says something that no shape makes right."""
+        axes = [axis for group in self.left for axis in group]
+        for axis in axes:
+            if axis != "..." and not axis.isidentifier():
+                raise ValueError(f"pattern {self.pattern!r}: '{axis}' is no name of an axis")
+            if axes.count(axis) > 1:
+                raise ValueError(f"pattern {self.pattern!r} names '{axis}' twice")
+        if unused := [name for name in self.sizes if name not in axes]:
+            raise ValueError(f"pattern {self.pattern!r} has no axis {', '.join(unused)}")
+        if min(self.sizes.values(), default=1) < 1:
+            raise ValueError(f"pattern {self.pattern!r} takes positive sizes, found {self.sizes}")
+        for group in self.left:
+            if len(outer := [axis for axis in group if axis not in self.sizes]) > 1:
+                raise ValueError(f"pattern {self.pattern!r} needs the sizes of all of {' '.join(outer)} but one")
+
     def shape(self, shape: Shape) -> Shape:
         return self.split(shape).stored
+
+    def parts(self, shape: Shape) -> list[list[tuple[int, int]]]:
+        """What each logical axis is cut into, outer parts first: (size, elements from neighbour to neighbour)."""
+        plan = self.split(shape)
+        strides, stride = [0] * len(plan.order), 1
+        for axis in reversed(plan.order):
+            strides[axis] = stride
+            stride *= plan.split[axis]
+        flat = iter(zip(plan.split, strides, strict=True))
+        return [[next(flat) for axis in group if axis != "1"] for group in _expand(self.left, len(shape))]
 
     def _split(self, shape: Shape) -> _Split:
         """Sizes of every axis at `shape` (see `_Split`)."""
@@ -218,7 +244,25 @@ class Format:
             raise ValueError(f"{self.name} takes positive {', '.join(self.sizes) or 'no sizes'}, found {sizes}")
         if groups > 1 and self.grouped is None:
             raise ValueError(f"{self.name} has no form with groups")
+        if self.name not in FORMATS:
+            stage = Rearrange(self.patterns[0], self.sizes | sizes)
+            stage.check()
+            return IndexMap(self, (stage,))
         return _bind(self.name, groups, tuple(sorted((self.sizes | sizes).items())))
+
+    @staticmethod
+    def declared(pattern: str, sizes: dict[str, int]) -> Format:
+        """A format that stands in no table. Its name says all: `"n (c1 c0) -> c1 n c0; c0 = 32"`."""
+        name = "; ".join([pattern, *(f"{axis} = {size}" for axis, size in sorted(sizes.items()))])
+        return Format(name, FORMATS["ND"].number, (pattern,), sizes)
+
+    @staticmethod
+    def named(name: str) -> Format:
+        """The format of a name: one of `FORMATS`, or declared. Raises KeyError where it is neither."""
+        pattern, *sizes = name.split("; ")
+        if "->" not in pattern:
+            return FORMATS[name]
+        return Format.declared(pattern, {axis: int(size) for axis, size in (text.split(" = ") for text in sizes)})
 
     def inner_sizes(self, physical: Shape) -> dict[str, int]:
         """The inner sizes that a stored shape shows: those whose axes stand alone at its end, as `n0 c0` of FRACTAL_Z."""
@@ -249,6 +293,14 @@ class IndexMap:
         for stage in self.stages:
             shape = stage.shape(shape)
         return shape
+
+    def parts(self, shape: Shape) -> list[list[tuple[int, int]]] | None:
+        """Sizes and distances of what each logical axis is cut into; None where the format is more than one cut."""
+        (stage, *more), full = self.stages, self.full_rank(shape)
+        if more or not isinstance(stage, Rearrange) or DYNAMIC in shape:
+            return None
+        parts, missing = stage.parts(full), len(full) - len(shape)
+        return parts[missing:] if self.format.promote == "leading" else parts[: len(shape)]
 
     def padding(self, shape: Shape) -> int:
         """Number of stored elements that hold no logical one."""
@@ -348,7 +400,10 @@ FORMATS: dict[str, Format] = {
         Format("NCDHW", 30, ("... -> ...",)),
         Format("DHWCN", 31, ("n c d h w -> d h w c n",)),
         Format("NDC1HWC0", 32, ("n (c1 c0) d h w -> n d c1 h w c0",), _C0, rank=5),
-        Format("FRACTAL_Z_3D", 33, ("(n1 n0) (c1 c0) d h w -> (d c1 h w) n1 n0 c0",), _FRACTAL, rank=5),
+        Format(
+            "FRACTAL_Z_3D", 33, ("(n1 n0) (c1 c0) d h w -> (d c1 h w) n1 n0 c0",), _FRACTAL, rank=5,
+            grouped="g (n1 n0) (c1 c0) d h w -> (g d c1 h w) n1 n0 c0",
+        ),
         Format("FRACTAL_Z_3D_TRANSPOSE", 37, ("(n1 n0) (c1 c0) d h w -> (d h w n1) c1 n0 c0",), _FRACTAL, rank=5),
         # The same stored order as FRACTAL_Z with a 1 x 1 window, of a matrix whose rows are the reduced axis.
         Format("FRACTAL_Z_KN", 4, ("... (c1 c0) (n1 n0) -> ... c1 n1 n0 c0",), _FRACTAL, rank=2),

@@ -20,10 +20,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from graph_engine.dialects.encodings import NC1HWC0, Declared, Encoding
 from graph_engine.dialects.ge.core import element_of, shape_of
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.shape import ReshapeOp
-from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, with_encoding
+from graph_engine.dialects.layout import TransDataOp, encoding_of, is_plain, with_encoding
 from graph_engine.transforms import border_transposes
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.explain_transdata import explain
@@ -64,11 +65,16 @@ class ComposeTransdata(Pattern):
         if not isinstance(inner, TransDataOp) or single_user(inner.y) is not op or not _harmless(inner.x, op.x):
             return False
         source, target = tensor(inner.x), tensor(op.y)
-        kinds = {type(encoding_of(stored)) for stored in (source, target) if not is_plain(stored)}
+        kinds = {_kind(encoding_of(stored)) for stored in (source, target) if not is_plain(stored)}
         if source == target or len(kinds) > 1:
             return False
         rewriter.replace(op, TransDataOp(inner.x, target))
         return True
+
+
+def _kind(encoding: Encoding) -> object:
+    """What one task converts from and to: a family of formats, or one that the text declares."""
+    return encoding.map if isinstance(encoding, Declared) else type(encoding)
 
 
 class TransdataToView(Pattern):

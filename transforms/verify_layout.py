@@ -1,7 +1,7 @@
 """Check that every operator has formats that it takes; after this point no heavy operator is left in ND.
 
 Checked: operators that ask for the Cube's formats have them; operands and results of every operator agree with its
-rule, padding included; views are views; the model's inputs and outputs are ND. Nothing is changed.
+rule, padding included; views are views; the model's inputs and outputs are ND, or in a format that the text declares. Nothing is changed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
+from graph_engine.dialects.encodings import NHWC, Declared, Pad
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
 from graph_engine.dialects.ge.shape import ReshapeOp
-from graph_engine.dialects.layout import NHWC, Pad, format_name, is_plain
+from graph_engine.dialects.layout import format_name, is_plain
 from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
@@ -72,7 +73,7 @@ def faults(block: Block, rules: FormatRules) -> Iterator[tuple[Operation, str]]:
     assert function is not None and last is not None
     for what, op, values in (("input", function, block.args), ("output", last, last.operands)):
         for value in values:
-            if not is_plain(value.type):
+            if not is_plain(value.type) and not isinstance(format_of(value), Declared):
                 yield op, f"a model {what} must be ND, found {format_name(value.type)}"
 
 

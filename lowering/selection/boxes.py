@@ -6,19 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.core import Tensor
-from graph_engine.dialects.layout import (
-    NC1HWC0,
-    NHWC,
-    FractalNZ,
-    FractalZ,
-    FractalZ3D,
-    FractalZKN,
-    encoding_of,
-    is_plain,
-    physical_shape,
-)
+from graph_engine.dialects.layout import encoding_of
 from graph_engine.lowering.kernels.movement import Dim, Part
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 
@@ -37,34 +26,23 @@ class Axis:
 
 def storage(ty: Tensor) -> list[Axis]:
     """The logical axes of a stored tensor. Raises NoKernel for a format that is no strided form of them."""
-    shape = ty.get_shape()
-    if is_plain(ty):
-        return [Axis(n, s, n) for n, s in zip(shape, row_major(shape), strict=True)]
-    encoding = encoding_of(ty)
-    stored = physical_shape(ty)
-    strides = row_major(stored)
-    if isinstance(encoding, NHWC):
-        return [Axis(shape[axis], strides[place], shape[axis]) for axis, place in enumerate((0, 3, 1, 2))]
-    if isinstance(encoding, NC1HWC0):
-        channel = Axis(shape[1], 1, 0, stored[-1], strides[1])
-        rest = [Axis(n, s, n) for n, s in zip(shape[2:], strides[2:4], strict=False)]
-        return [Axis(shape[0], strides[0], shape[0]), channel, *rest]
-    rows, columns = stored[-3] * 16, stored[-1]
-    if isinstance(encoding, FractalNZ) and len(shape) >= 2:
-        batch = [Axis(n, s, n) for n, s in zip(shape[:-2], strides, strict=False)]
-        return [*batch, Axis(shape[-2], columns, rows), Axis(shape[-1], 1, 0, columns, strides[-4])]
-    if isinstance(encoding, FractalZ | FractalZKN) and len(shape) == 2:
-        k = Axis(shape[0 if isinstance(encoding, FractalZKN) else 1], 1, 0, columns, strides[0])
-        n = Axis(shape[1 if isinstance(encoding, FractalZKN) else 0], columns, rows)
-        return [k, n] if isinstance(encoding, FractalZKN) else [n, k]
-    if isinstance(encoding, FractalZ3D) or (isinstance(encoding, FractalZ) and encoding.groups.data == 1):
-        outputs, channels, *depth, height, width = shape
-        pixel = rows * columns
-        block = height * width * pixel
-        slices = [Axis(n, -(-channels // columns) * block, n) for n in depth]
-        pixels = [Axis(height, width * pixel, height), Axis(width, pixel, width)]
-        return [Axis(outputs, columns, 0, 16, 16 * columns), Axis(channels, 1, 0, columns, block), *slices, *pixels]
-    raise NoKernel(f"{encoding.FORM.name} is no strided form of the logical axes")
+    encoding, shape = encoding_of(ty), ty.get_shape()
+    parts = encoding.map.parts(shape)
+    if parts is None or any(len(cut) > 2 for cut in parts):
+        raise NoKernel(f"{encoding.form.name} is no strided form of the logical axes")
+    matrix = len(shape) == 2 or encoding.map.format.promote == "leading"
+    return [_axis(size, cut, matrix) for size, cut in zip(shape, parts, strict=True)]
+
+
+def _axis(size: int, cut: list[tuple[int, int]], matrix: bool) -> Axis:
+    """An axis of one part, or of blocks. Blocks one behind the other are one part if they are full; torn ones of a matrix
+    as well, whose tiles hold all rows of a column of fractals."""
+    if len(cut) == 1:
+        return Axis(size, cut[0][1], cut[0][0])
+    (count, outer), (block, stride) = cut
+    if outer == block * stride and stride > 1 and (matrix or size == count * block):
+        return Axis(size, stride, count * block)
+    return Axis(size, stride, 0, block, outer)
 
 
 def boxes(src: Sequence[Axis], dst: Sequence[Axis]) -> list[tuple[int, int, tuple[Dim, ...]]]:

@@ -81,7 +81,7 @@ def require_encoding(ty: Tensor, kind: type[Encoding]) -> Encoding:
     """The encoding, if it is of `kind` with c0 = 16. Raises NoKernel otherwise."""
     encoding = encoding_of(ty)
     if not isinstance(encoding, kind):
-        raise NoKernel(f"the operand is stored as {encoding.FORM.name}, the kernel needs {kind.FORM.name}")
+        raise NoKernel(f"the operand is stored as {encoding.form.name}, the kernel needs {kind.FORM.name}")
     return encoding
 
 

@@ -53,15 +53,16 @@ def valid_lanes(tensor: TensorDesc) -> np.ndarray[Any, np.dtype[np.bool_]] | Non
 
 
 def _is_plain(tensor: TensorDesc) -> bool:
-    return tensor.format == "ND" or tensor.physical_shape == tensor.shape
+    return tensor.format in ("ND", "NCHW", "NCDHW")
 
 
 def _index_map(tensor: TensorDesc, groups: int = 1) -> Any:
-    from graph_engine.planning.index_map import FORMATS
+    from graph_engine.planning.index_map import Format
 
-    if tensor.format not in FORMATS:
-        raise GraphEngineError(f"tensor '{tensor.name}' has the unknown format {tensor.format}")
-    form = FORMATS[tensor.format]
+    try:
+        form = Format.named(tensor.format)
+    except (KeyError, ValueError):
+        raise GraphEngineError(f"tensor '{tensor.name}' has the unknown format {tensor.format}") from None
     index_map = form.bind(groups=groups if form.grouped is not None else 1, **form.inner_sizes(tensor.physical_shape))
     if index_map.physical_shape(tensor.shape) != tensor.physical_shape:
         raise GraphEngineError(

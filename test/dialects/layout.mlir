@@ -35,7 +35,7 @@ func.func @every_format(%x: tensor<8x4x3x3xf16>, %v: tensor<8x4x2x3x3xf16>, %m: 
   // CHECK-NEXT: #layout.fractal_z_c04<n0 = 16, c0 = 16, pad = zero>
   // CHECK-NEXT: #layout.hwcn>
   // CHECK-NEXT: #layout.ndc1hwc0<c0 = 16, pad = undef>
-  // CHECK-NEXT: #layout.fractal_z_3d<n0 = 16, c0 = 16, pad = zero>
+  // CHECK-NEXT: #layout.fractal_z_3d<n0 = 16, c0 = 16, groups = 1, pad = zero>
   // CHECK-NEXT: #layout.fractal_nz<c0 = 16, pad = zero>
   // CHECK-NEXT: #layout.fractal_z_kn<n0 = 16, c0 = 16, pad = zero>
   // CHECK-NEXT: #layout.nd>

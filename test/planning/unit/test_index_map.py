@@ -121,28 +121,29 @@ def test_unpack_undoes_pack_and_padding_lanes_hold_the_fill(case: tuple[str, tup
     groups=st.integers(2, 40),
     cout=st.integers(1, 20),
     cin=st.integers(1, 20),
-    window=st.sampled_from([(1, 1), (3, 2)]),
+    window=st.sampled_from([(1, 1), (3, 2), (2, 3, 2)]),
     c0=st.sampled_from([16, 32]),
 )
-def test_grouped_filters_sit_on_block_diagonals(groups: int, cout: int, cin: int, window: tuple[int, int], c0: int):
-    """FRACTAL_Z with groups, element by element as graphengine defines it."""
-    bound = FORMATS["FRACTAL_Z"].bind(groups=groups, c0=c0)
+def test_grouped_filters_sit_on_block_diagonals(groups: int, cout: int, cin: int, window: tuple[int, ...], c0: int):
+    """FRACTAL_Z with groups, element by element as graphengine defines it; its depth comes before the channels' blocks."""
+    bound = FORMATS["FRACTAL_Z" if len(window) == 2 else "FRACTAL_Z_3D"].bind(groups=groups, c0=c0)
     shape = (groups * cout, cin, *window)
     array = (np.arange(math.prod(shape)) + 1).astype(np.int32).reshape(shape)
     each = min(math.lcm(math.lcm(cin, c0) // cin, math.lcm(cout, 16) // cout), groups)
     blocks = -(-groups // each)
     cin_opt, cout_opt = -(-each * cin // c0) * c0, -(-each * cout // 16) * 16
-    stored = (blocks * cin_opt // c0 * window[0] * window[1], cout_opt // 16, 16, c0)
+    stored = (blocks * cin_opt // c0 * math.prod(window), cout_opt // 16, 16, c0)
     assert bound.physical_shape(shape) == stored
     expected = np.zeros(stored, np.int32)
-    n, c, h, w = np.indices(shape).reshape(4, -1)
+    n, c, *depth, h, w = np.indices(shape).reshape(len(shape), -1)
     block, slot = n // cout // each, n // cout % each
     row, column = slot * cout + n % cout, slot * cin + c
-    outer = ((block * (cin_opt // c0) + column // c0) * window[0] + h) * window[1] + w
+    plane = block * window[0] + depth[0] if depth else block
+    outer = ((plane * (cin_opt // c0) + column // c0) * window[-2] + h) * window[-1] + w
     places = (outer, row // 16, row % 16, column % c0)
     expected[places] = array.reshape(-1)
     for i in range(0, array.size, array.size // 7 + 1):
-        logical = (int(n[i]), int(c[i]), int(h[i]), int(w[i]))
+        logical = tuple(int(axis[i]) for axis in (n, c, *depth, h, w))
         assert bound.physical_index(shape, logical) == tuple(int(place[i]) for place in places)
     np.testing.assert_array_equal(bound.pack(array), expected)
     np.testing.assert_array_equal(bound.unpack(expected, shape), array)
