@@ -127,7 +127,7 @@ def predict(name: str, batch: int, soc: str, cache: Path | None) -> Row:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(pickle.dumps(program))
     middle = time.process_time()
-    profile = time_program(program, find_entry(program), load_soc(soc), runs=2)
+    profile = time_program(program, find_entry(program), load_soc(soc))
     counts: Counter[str] = Counter()
     times: Counter[str] = Counter()
     for task in profile.tasks:

@@ -25,7 +25,7 @@ from graph_engine.target_ascend.om.program import (
     Task,
     TensorDesc,
 )
-from graph_engine.target_ascend.runtime.schedule import Cost, Placed, execution_order, place_tasks
+from graph_engine.target_ascend.runtime.schedule import Cost, execution_order, place_tasks
 from graph_engine.target_ascend.runtime.stored_tensor import read_tensor, write_tensor
 from graph_engine.target_ascend.runtime.tensor_files import Port, check_input
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
@@ -168,9 +168,9 @@ def _run_functional(
 
 
 def time_program(
-    program: Program, point: EntryPoint, soc: Soc, *, timeline: bool = False, accounts: bool = False, runs: int = 1
+    program: Program, point: EntryPoint, soc: Soc, *, timeline: bool = False, accounts: bool = False
 ) -> Profile:
-    """Times `point` on `soc`. Of several `runs` in a row the last one counts: it finds in the L2 what the others left."""
+    """Times `point` on `soc`, which need not be the program's, from an empty L2 on."""
     from graph_engine.target_ascend.chip.costs import microseconds
     from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine
     from graph_engine.target_ascend.profile.profile import Profile, TaskProfile
@@ -187,17 +187,15 @@ def time_program(
         return Cost(microseconds(soc, engine.copy_cycles(task)))
 
     overheads = soc.overheads
-    placed: list[Placed[TaskTiming]] = []
-    for _ in range(runs):
-        placed = place_tasks(
-            point,
-            cost,
-            cores=soc.cores.aic,
-            aicpus=soc.cores.aicpu,
-            event_us=overheads.event_us,
-            vector_cores=soc.cores.aiv if soc.has("split") else 0,
-            on_vector=lambda task: program.kernels[task.kernel].core_kind is CoreKind.VECTOR_CORE,
-        )
+    placed = place_tasks(
+        point,
+        cost,
+        cores=soc.cores.aic,
+        aicpus=soc.cores.aicpu,
+        event_us=overheads.event_us,
+        vector_cores=soc.cores.aiv if soc.has("split") else 0,
+        on_vector=lambda task: program.kernels[task.kernel].core_kind is CoreKind.VECTOR_CORE,
+    )
     records: list[TaskProfile] = []
     for item in placed:
         task, number, start = item.step.task, item.step.stream, item.start_us
