@@ -118,6 +118,7 @@ class Epilogue:
                 for number in range(self.accumulators)
             ]
             out = kb.alloc("y_ub", Space.UB, shape, self.out_dtype)
+            result = kb.view(out)
             free: dict[DType, list[SSAValue]] = {}
             inputs: list[Value] = []
             for number, l0c in enumerate(raw):
@@ -130,8 +131,9 @@ class Epilogue:
                         kb.vec("add", wide, wide, channel_row(queue.pop(0)))
                 if self.acc_dtype is not DType.F32:
                     in_place = number == 0 and self.acc_dtype is self.out_dtype
-                    slot = out if in_place else kb.alloc(f"narrow{own}_ub", Space.UB, shape, self.acc_dtype)
-                    narrow = kb.view(slot)
+                    narrow = result
+                    if not in_place:
+                        narrow = kb.view(kb.alloc(f"narrow{own}_ub", Space.UB, shape, self.acc_dtype))
                     if wide is None:
                         self.leave(kb, narrow, l0c)
                     else:
@@ -153,5 +155,5 @@ class Epilogue:
             def temporary(dtype: DType, number: int, shape: tuple[int, ...] = shape) -> SSAValue:
                 return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, shape, dtype))
 
-            emit_steps(kb, self.steps, inputs, kb.view(out), self.out_dtype, Scratch(temporary, free))
+            emit_steps(kb, self.steps, inputs, result, self.out_dtype, Scratch(temporary, free))
             kb.copy(kb.view(kb.args[-1], y_at, real, gm_strides), kb.view(out, 0, real))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from graph_engine.lowering.selection.table import select
 from graph_engine.target_ascend.chip.checker import Checker
 from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
-from graph_engine.target_ascend.isa.model import DType, Kernel, Walker
+from graph_engine.target_ascend.isa.model import DType, Instr, Kernel, Node, Opcode, Walker
 from graph_engine.target_ascend.om.program import Location, Segment
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -57,9 +57,21 @@ def fused(
 
 
 def kernel_of(op: Operation, soc: Soc = SOC) -> tuple[Choice, Kernel]:
-    """The kernel that selection gives an operator, through all passes."""
+    """The kernel that selection gives an operator, through all passes. None may copy a view onto itself."""
     choice = select(op)
-    return choice, compile_kernel(build_complete(choice.build, choice.stem, soc), soc)
+    kernel = compile_kernel(build_complete(choice.build, choice.stem, soc), soc)
+    idle = [instr for instr in every_instruction(kernel.body) if instr.opcode in (Opcode.COPY, Opcode.VCONV)]
+    assert not [instr for instr in idle if instr.operands[0] == instr.operands[1]], "a copy that changes nothing"
+    return choice, kernel
+
+
+def every_instruction(nodes: Sequence[Node]) -> Iterator[Instr]:
+    """The instructions of a kernel as they are written, each once."""
+    for node in nodes:
+        if isinstance(node, Instr):
+            yield node
+        else:
+            yield from every_instruction(node.body)
 
 
 def instructions(kernel: Kernel) -> int:
