@@ -189,7 +189,7 @@ class Profile:
             latency_us=max((task.end_us for task in numbered), default=0.0),
             tasks=numbered,
             memory=MemoryProfile(entry.workspace_bytes, entry.workspace_lower_bound, len(program.weights)),
-            validity=f"modelled, not measured on a chip: {soc.validity.note()}",
+            validity=soc.trust(),
             batch=shape[0] if len(shape) > 1 and shape[0] > 0 else 1,
             cores=soc.cores.aic,
             vector_cores=soc.cores.aiv if soc.has("split") else 0,

@@ -24,6 +24,14 @@ coupled: one core has both; split: a core each, which meet in L2; fixpipe: L0C l
 through the Vector; direct: split, with a way from L0C to the UB of a Vector core.
 """
 
+COMPARED = {
+    "networks": "times of whole networks on it stand beside published ones",
+    "operators": "times of single operators on it stand beside published ones",
+    "family": "extrapolated from a chip of its family whose times stand beside published ones",
+    "nothing": "no published time of its family has been compared",
+}
+"""How far the times of a chip have been compared (`docs/timing_validation.md`), and what reports say of it."""
+
 PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
 
 
@@ -220,6 +228,7 @@ class Soc:
     family: str
     aic_version: str
     npu_arch: int
+    compared: Annotated[str, one_of(*COMPARED)]
     cores: Cores
     freq_mhz: Frequencies
     behaviours: Annotated[tuple[str, ...], one_of(*BEHAVIOURS)]
@@ -242,6 +251,10 @@ class Soc:
     limits: Limits
     instructions: dict[str, tuple[str, ...]]
     validity: Validity
+
+    def trust(self) -> str:
+        """One line for reports: what its times have been compared with, and how much of the description is assumed."""
+        return f"modelled, not measured on a chip; {COMPARED[self.compared]}; {self.validity.note()}"
 
     def has(self, behaviour: str) -> bool:
         """Whether the chip has one of `BEHAVIOURS`."""

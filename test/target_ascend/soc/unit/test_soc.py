@@ -83,6 +83,14 @@ def test_missing_ways_are_named(chip: soc_module.Soc):
 
 
 @pytest.mark.parametrize("name", available_socs())
+def test_reports_say_what_times_have_been_compared_with(name: str):
+    chip = load_soc(name)
+    compared = {"Ascend310P3": "whole networks", "Ascend910B1": "single operators", "Ascend310P1": "extrapolated"}
+    assert compared.get(name, "") in chip.trust()
+    assert chip.trust().startswith("modelled, not measured on a chip; ")
+
+
+@pytest.mark.parametrize("name", available_socs())
 def test_validity_counts_what_is_assumed(name: str):
     """Every assumption names the line that it stands in: marked there, or borrowed from the family it says."""
     chip = load_soc(name)
