@@ -45,7 +45,7 @@ def feature_map_parts(op: GeOp) -> tuple[list[Part], int]:
         case ConcatOp():
             parts += _concat(op, target)
         case PadOp():
-            parts += padding(op.ints("pads"), _whole(storage(tensor(op.x))), _whole(target))
+            parts += _pad(op, storage(tensor(op.x)), target)
         case ResizeOp():
             parts += _repeat(op, storage(tensor(op.x)), target)
         case DepthToSpaceOp():
@@ -157,8 +157,23 @@ def _depth_to_space(op: DepthToSpaceOp, x: list[Axis], target: list[Axis]) -> li
     return parts
 
 
-def _whole(axes: list[Axis]) -> list[Axis]:
-    """The axes with blocks as they are stored, padding lanes included."""
-    channel = axes[1]
-    size = -(-channel.size // channel.block) * channel.block
-    return [axes[0], Axis(size, channel.stride, channel.padded, channel.block, channel.outer), *axes[2:]]
+def _pad(op: PadOp, x: list[Axis], target: list[Axis]) -> list[Part]:
+    """Borders of the plane: whole blocks of channels, padding lanes included, so that pixels move in rows."""
+    n, c, h, w, *ends = op.ints("pads")
+    if c or ends[1]:
+        raise NoKernel("padding of the blocked channel axis")
+    pads = [n, 0, h, w, 0, ends[0], 0, ends[2], ends[3], 0]
+    return padding(pads, _stored(x), _stored(target))
+
+
+def _stored(axes: list[Axis]) -> list[Axis]:
+    """The axes in the order of the format: n, c1, h, w, c0."""
+    n, channel, h, w = axes
+    blocks = -(-channel.size // channel.block)
+    return [
+        n,
+        Axis(blocks, channel.outer, blocks),
+        h,
+        w,
+        Axis(channel.block, channel.stride, channel.block),
+    ]
