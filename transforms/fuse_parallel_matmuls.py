@@ -10,8 +10,14 @@
     %k = ge.slice %0 {starts = [768], ends = [1536], axes = [2], steps = [1]} : ...
 
 One task starts instead of several, and the input is read once. The parts are free where they are views: whole blocks of
-columns of one matrix in FRACTAL_NZ. Elsewhere each is a copy, and the estimated times of both forms decide. A product
-that takes other operators along, a residual Add or an activation, is a kernel already and stays.
+columns of one matrix in FRACTAL_NZ. Of several matrices, a batch, heads are free that attention reads where they lie:
+
+    %0 = ge.matmul %x, %w, %b : ... -> tensor<2x128x1536xf32>
+    %h = ge.split_heads %0 {heads = 24} : ... -> tensor<2x24x128x64xf32>
+    %q = ge.slice %h {starts = [0], ends = [12], axes = [1], steps = [1]} : ...
+
+Elsewhere each part is a copy, and the estimated times of both forms decide. A product that takes other operators along, a
+residual Add or an activation, is a kernel already and stays.
 """
 
 from __future__ import annotations
@@ -25,13 +31,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 
+from graph_engine.dialects.ge.attention import reads_heads
 from graph_engine.dialects.ge.core import DYNAMIC, element_of, elements_of, shape_of
+from graph_engine.dialects.ge.heads import SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import SliceOp
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
-from graph_engine.transforms.fusion import graphs
+from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, filled, joined, known
 from graph_engine.transforms.remarks import missed, passed
@@ -70,13 +78,29 @@ def parts_are_views(group: Sequence[MatmulOp], soc: Soc) -> bool:
     )
 
 
+def heads_of(group: Sequence[MatmulOp], soc: Soc) -> list[SplitHeadsOp]:
+    """The operators that cut the products into heads of one width, if attention reads all of these where they lie."""
+    splits = [op for op in map(_only_split, group) if op is not None]
+    widths = {shape_of(split.result)[-1] for split in splits}
+    in_place = MatmulOp.name in soc.heavy_operators and not soc.has("fixpipe")
+    if not in_place or len(splits) < len(group) or len(widths) > 1 or widths.pop() % soc.c0["f16"]:
+        return []
+    return splits if all(reads_heads(use) for split in splits for use in split.result.uses) else []
+
+
+def _only_split(op: MatmulOp) -> SplitHeadsOp | None:
+    user = single_user(op.result)
+    return user if isinstance(user, SplitHeadsOp) and user.result.uses else None
+
+
 def gain_us(group: Sequence[MatmulOp], soc: Soc) -> float:
     """Microseconds that one wide product and its parts are expected to take less than the products one by one."""
     first = group[0]
     k, columns = first.reduction_extent(), [shape_of(op.result)[-1] for op in group]
     m = prod(shape_of(first.a)[:-1])
     apart = sum(product_us(soc, m, k, n) for n in columns)
-    copies = 0.0 if parts_are_views(group, soc) else sum(copy_us(soc, elements_of(op.result)) for op in group)
+    free = parts_are_views(group, soc) or heads_of(group, soc)
+    copies = 0.0 if free else sum(copy_us(soc, elements_of(op.result)) for op in group)
     return apart - product_us(soc, m, k, sum(columns)) - copies
 
 
@@ -115,17 +139,24 @@ def fuse_block(block: Block, context: RewriteContext, soc: Soc) -> None:
             )
             continue
         made = wide_product(group)
-        rank, ends = len(shape_of(group[0].result)), [0, *accumulate(shape_of(op.result)[-1] for op in group)]
+        product, rank = made[-1], len(shape_of(group[0].result))
+        replaced: Sequence[MatmulOp | SplitHeadsOp] = (
+            group if parts_are_views(group, soc) else heads_of(group, soc) or group
+        )
+        counts, axis = [shape_of(op.result)[-1] for op in group], rank - 1
+        if replaced is not group:
+            counts, axis = [shape_of(op.result)[-3] for op in replaced], rank - 2
+            made.append(SplitHeadsOp(product.results[0], heads=sum(counts)))
+        ends = [0, *accumulate(counts)]
         with context.rewrite("fuse-parallel-matmuls", list(group)) as rewriter:
             parts = [
-                SliceOp(made[-1].results[0], starts=[start], ends=[end], axes=[rank - 1])
-                for start, end in pairwise(ends)
+                SliceOp(made[-1].results[0], starts=[start], ends=[end], axes=[axis]) for start, end in pairwise(ends)
             ]
             rewriter.insert([*made, *parts])
-            for op, part in zip(group, parts, strict=True):
+            for op, own, part in zip(group, replaced, parts, strict=True):
                 part.location = op.location
-                rewriter.replace(op, [], [part.result])
-        passed("ParallelMatmuls", made[-1], f"one product of {len(group)}, {gain:.1f} us less", gain_us=gain)
+                rewriter.replace(own, [], [part.result])
+        passed("ParallelMatmuls", product, f"one product of {len(group)}, {gain:.1f} us less", gain_us=gain)
 
 
 @dataclass(frozen=True)

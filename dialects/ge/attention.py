@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from graph_engine.dialects.ge.core import elements_of, shape_of
 from graph_engine.dialects.ge.fused import FusedOp
@@ -44,6 +44,16 @@ def attention_of(op: Operation | None) -> Attention | None:
             return Attention(scores, tuple(steps), softmax, result)
         case _:
             return None
+
+
+def reads_heads(use: Use) -> bool:
+    """Whether an attention reads the value as queries, keys or values, and as nothing else."""
+    attention, fused = attention_of(use.operation), use.operation
+    if attention is None or not isinstance(fused, FusedOp):
+        return False
+    inside = fused.block.args[use.index]
+    heads = [v for v in (*attention.scores.operands, *attention.result.operands) if v is inside]
+    return len(heads) == len(list(inside.uses))
 
 
 def side_kind(value: SSAValue, scores: SSAValue) -> str | None:

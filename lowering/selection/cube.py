@@ -11,11 +11,10 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import row_major
-from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
+from graph_engine.dialects.ge.attention import Attention, attention_of, reads_heads, side_kind
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import Tensor
-from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.gated import beside
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
@@ -265,15 +264,7 @@ def reads_in_place(op: Operation) -> bool:
     """Whether a slice takes heads that attention alone reads, where they lie: no task of its own."""
     if not isinstance(op, SliceOp) or heads_within(op.result).source is not op.x or not op.result.uses:
         return False
-    for use in op.result.uses:
-        attention = attention_of(use.operation)
-        if attention is None or not isinstance(fused := use.operation, FusedOp):
-            return False
-        inside = fused.block.args[use.index]
-        sides = [v for v in (*attention.scores.operands, *attention.result.operands) if v is inside]
-        if len(sides) != len(list(inside.uses)):
-            return False
-    return True
+    return all(reads_heads(use) for use in op.result.uses)
 
 
 def batch_steps(

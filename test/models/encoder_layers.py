@@ -24,12 +24,12 @@ class LayerExporter(Exporter):
         bound = inputs**-0.5
         return self("MatMul", x, self.weight((inputs, outputs), -bound, bound))
 
-    def cut(self, x: str, rows: int, heads: int = HEADS) -> str:
-        """[1, rows, heads * WIDTH] as [1, heads, rows, WIDTH]."""
-        return self("Transpose", self("Reshape", x, self.ints([1, rows, heads, WIDTH])), perm=[0, 2, 1, 3])
+    def cut(self, x: str, rows: int, heads: int = HEADS, batch: int = 1) -> str:
+        """[batch, rows, heads * WIDTH] as [batch, heads, rows, WIDTH]."""
+        return self("Transpose", self("Reshape", x, self.ints([batch, rows, heads, WIDTH])), perm=[0, 2, 1, 3])
 
-    def joined(self, x: str, rows: int) -> str:
-        return self("Reshape", self("Transpose", x, perm=[0, 2, 1, 3]), self.ints([1, rows, FEATURES]))
+    def joined(self, x: str, rows: int, batch: int = 1) -> str:
+        return self("Reshape", self("Transpose", x, perm=[0, 2, 1, 3]), self.ints([batch, rows, FEATURES]))
 
     def turned(self, x: str) -> str:
         return self("Transpose", x, perm=[0, 1, 3, 2])
@@ -53,16 +53,16 @@ class LayerExporter(Exporter):
         return self.linear(activation(self.linear(x, FEATURES, 2 * FEATURES)), 2 * FEATURES, FEATURES)
 
 
-def bert(rows: int = 16) -> onnx.ModelProto:
+def bert(rows: int = 16, batch: int = 1) -> onnx.ModelProto:
     """Norms behind the sums, a mask computed from the tokens that are there."""
     b = LayerExporter()
-    x, there = b.input("x", (1, rows, FEATURES)), b.input("mask", (1, rows), onnx.TensorProto.INT64)
+    x, there = b.input("x", (batch, rows, FEATURES)), b.input("mask", (batch, rows), onnx.TensorProto.INT64)
     mask = b("Unsqueeze", b("Cast", there, to=1), b.ints([1, 2]))
     mask = b("Mul", b("Sub", b.number(1.0), mask), b.number(-10000.0))
-    q, k, v = (b.cut(b.linear(x, FEATURES, FEATURES), rows) for _ in range(3))
+    q, k, v = (b.cut(b.linear(x, FEATURES, FEATURES), rows, batch=batch) for _ in range(3))
     scores = b("Div", b("MatMul", q, b.turned(k)), b.number(WIDTH**0.5))
     y = b("MatMul", b("Softmax", b("Add", scores, mask), axis=-1), v)
-    x = b.layer_norm(b("Add", b.linear(b.joined(y, rows), FEATURES, FEATURES), x))
+    x = b.layer_norm(b("Add", b.linear(b.joined(y, rows, batch), FEATURES, FEATURES), x))
     return b.model(b("Identity", b.layer_norm(b("Add", b.feed_forward(x, b.gelu), x)), output="y"))
 
 

@@ -82,3 +82,59 @@ func.func @biases(%x: tensor<16x32xf32>, %c: tensor<16x32xf32>, %n: tensor<16x32
   %3 = ge.matmul %n, %w3 : (tensor<16x32xi32>, tensor<32x32xi32>) -> tensor<16x32xi32>
   return %0, %1, %2, %3 : tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xi32>, tensor<16x32xi32>
 }
+
+// -----
+
+// Of a batch the heads are free that attention alone reads: it finds them where they lie.
+// CHECK-LABEL: func.func @heads_of_a_batch
+// CHECK: %[[Y:.*]] = ge.matmul %x, %{{.*}} : (tensor<2x16x32xf32>, tensor<32x96xf32>) -> tensor<2x16x96xf32>
+// CHECK-NEXT: %[[H:.*]] = ge.split_heads %[[Y]] {heads = 6} : (tensor<2x16x96xf32>) -> tensor<2x6x16x16xf32>
+// CHECK-NEXT: %[[Q:.*]] = ge.slice %[[H]] {starts = [0], ends = [2], axes = [1], steps = [1]}
+// CHECK-NEXT: %[[K:.*]] = ge.slice %[[H]] {starts = [2], ends = [4], axes = [1], steps = [1]}
+// CHECK-NEXT: %[[V:.*]] = ge.slice %[[H]] {starts = [4], ends = [6], axes = [1], steps = [1]}
+// CHECK-NEXT: ge.fused ins(%[[Q]], %[[K]], %[[V]] :
+func.func @heads_of_a_batch(%x: tensor<2x16x32xf32>) -> (tensor<2x2x16x16xf32>) {
+  %wq = ge.constant dense<1.0> : tensor<32x32xf32>
+  %mq = ge.matmul %x, %wq : (tensor<2x16x32xf32>, tensor<32x32xf32>) -> tensor<2x16x32xf32>
+  %q = ge.split_heads %mq {heads = 2} : (tensor<2x16x32xf32>) -> tensor<2x2x16x16xf32>
+  %wk = ge.constant dense<2.0> : tensor<32x32xf32>
+  %mk = ge.matmul %x, %wk : (tensor<2x16x32xf32>, tensor<32x32xf32>) -> tensor<2x16x32xf32>
+  %k = ge.split_heads %mk {heads = 2} : (tensor<2x16x32xf32>) -> tensor<2x2x16x16xf32>
+  %wv = ge.constant dense<3.0> : tensor<32x32xf32>
+  %mv = ge.matmul %x, %wv : (tensor<2x16x32xf32>, tensor<32x32xf32>) -> tensor<2x16x32xf32>
+  %v = ge.split_heads %mv {heads = 2} : (tensor<2x16x32xf32>) -> tensor<2x2x16x16xf32>
+  %y = ge.fused ins(%q, %k, %v : tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>) {anchor = "ge.matmul"} {
+  ^bb0(%0: tensor<2x2x16x16xf32>, %1: tensor<2x2x16x16xf32>, %2: tensor<2x2x16x16xf32>):
+    %3 = ge.matmul %0, %1 {transpose_b = true} : (tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>) -> tensor<2x2x16x16xf32>
+    %4 = ge.softmax %3 {axis = 3} : (tensor<2x2x16x16xf32>) -> tensor<2x2x16x16xf32>
+    %5 = ge.matmul %4, %2 : (tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>) -> tensor<2x2x16x16xf32>
+    ge.yield %5 : tensor<2x2x16x16xf32>
+  } -> tensor<2x2x16x16xf32>
+  return %y : tensor<2x2x16x16xf32>
+}
+
+// -----
+
+// Keys that leave the graph too would have to be copied.
+// CHECK-LABEL: func.func @heads_that_leave
+// CHECK-COUNT-3: ge.split_heads
+// CHECK-NOT: ge.slice
+func.func @heads_that_leave(%x: tensor<2x16x32xf32>) -> (tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>) {
+  %wq = ge.constant dense<1.0> : tensor<32x32xf32>
+  %mq = ge.matmul %x, %wq : (tensor<2x16x32xf32>, tensor<32x32xf32>) -> tensor<2x16x32xf32>
+  %q = ge.split_heads %mq {heads = 2} : (tensor<2x16x32xf32>) -> tensor<2x2x16x16xf32>
+  %wk = ge.constant dense<2.0> : tensor<32x32xf32>
+  %mk = ge.matmul %x, %wk : (tensor<2x16x32xf32>, tensor<32x32xf32>) -> tensor<2x16x32xf32>
+  %k = ge.split_heads %mk {heads = 2} : (tensor<2x16x32xf32>) -> tensor<2x2x16x16xf32>
+  %wv = ge.constant dense<3.0> : tensor<32x32xf32>
+  %mv = ge.matmul %x, %wv : (tensor<2x16x32xf32>, tensor<32x32xf32>) -> tensor<2x16x32xf32>
+  %v = ge.split_heads %mv {heads = 2} : (tensor<2x16x32xf32>) -> tensor<2x2x16x16xf32>
+  %y = ge.fused ins(%q, %k, %v : tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>) {anchor = "ge.matmul"} {
+  ^bb0(%0: tensor<2x2x16x16xf32>, %1: tensor<2x2x16x16xf32>, %2: tensor<2x2x16x16xf32>):
+    %3 = ge.matmul %0, %1 {transpose_b = true} : (tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>) -> tensor<2x2x16x16xf32>
+    %4 = ge.softmax %3 {axis = 3} : (tensor<2x2x16x16xf32>) -> tensor<2x2x16x16xf32>
+    %5 = ge.matmul %4, %2 : (tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>) -> tensor<2x2x16x16xf32>
+    ge.yield %5 : tensor<2x2x16x16xf32>
+  } -> tensor<2x2x16x16xf32>
+  return %y, %k : tensor<2x2x16x16xf32>, tensor<2x2x16x16xf32>
+}
