@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
@@ -23,6 +23,7 @@ from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.dialects.ge.interning import element_type
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import (
+    ACTIVATIONS,
     PREDICATES,
     Affine,
     Blocks,
@@ -206,5 +207,5 @@ class _Decoder:
         if isinstance(op, Load2dOp) and instr.params[0].const:
             op.transpose = UnitAttr()
         if isinstance(op, FixpipeOp) and instr.params[0].const:
-            op.relu = UnitAttr()
+            op.activation = StringAttr(ACTIVATIONS[instr.params[0].const])
         return op

@@ -29,6 +29,7 @@ from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.kernels.loops import version_index
 from graph_engine.target_ascend.isa.model import (
+    ACTIVATIONS,
     FIRST_REGISTER,
     PREDICATES,
     SLOTS,
@@ -180,7 +181,7 @@ class _Encoder:
         elif isinstance(op, Load2dOp):
             params = (Affine(int(op.transpose is not None)),)
         elif isinstance(op, FixpipeOp):
-            params = (Affine(int(op.relu is not None)),)
+            params = (Affine(ACTIVATIONS.index(op.activation.data) if op.activation is not None else 0),)
         elif isinstance(op, Multiplication):
             params = tuple(Affine(v.value.data) for v in (op.m, op.k, op.n))
             first_of = None if op.accumulate is not None else tuple(self.slots[c] for c in op.first_of)

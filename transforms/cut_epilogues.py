@@ -5,9 +5,9 @@
     %0 = ge.fused ins(%x, %w) {anchor = "ge.conv2d"} { conv2d, relu }
     %y = ge.fused ins(%0, ...) {anchor = "ge.add"} { add, sigmoid }
 
-FixPipe converts and does ReLU on the way out of L0C; all else meets in L2. Attention keeps its scores on the chip only
-where the Vector reads L0C; elsewhere it becomes its products and, between them, the softmax with its steps.
-Chips whose cores have both and whose Vector reads L0C keep everything as it is.
+FixPipe converts and does one activation on the way out of L0C: ReLU and LeakyReLU everywhere, ReLU6 and its like on 950;
+all else meets in L2. Attention becomes its products and, between them, the softmax with its steps. Chips whose cores have both
+keep everything as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.attention import attention_of
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.elementwise import ReluOp
+from graph_engine.dialects.ge.elementwise import ClipOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.gated import gated_of
 from graph_engine.dialects.ge.matmul import MatmulOp
@@ -32,8 +32,12 @@ from graph_engine.transforms.fusion import gather, graphs, scatter
 from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 from graph_engine.transforms.remarks import missed
 
-ON_THE_WAY = (ReluOp,)
-"""What FixPipe does with a result that it takes out of L0C."""
+
+def on_the_way(op: Operation, soc: Soc) -> bool:
+    """Whether FixPipe does it with a result that it takes out of L0C."""
+    if isinstance(op, ClipOp):
+        return "clip" in soc.activations and op.min.value.data == 0 <= op.max.value.data
+    return op.name.removeprefix("ge.") in soc.activations
 
 
 def groups_of(fused: FusedOp, soc: Soc) -> list[list[Operation]]:
@@ -46,7 +50,7 @@ def groups_of(fused: FusedOp, soc: Soc) -> list[list[Operation]]:
     if not soc.has("split") or not isinstance(fused.anchor_op, Conv2dOp | MatmulOp):
         return [members]
     end = members.index(fused.anchor_op) + 1
-    if end < len(members) and isinstance(members[end], ON_THE_WAY):
+    if end < len(members) and on_the_way(members[end], soc):
         end += 1
     return [members[:end], members[end:]] if end < len(members) else [members]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, MemRefType, UnitAttr, i64
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
 from xdsl.parser import Parser
@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from graph_engine.dialects.ascend.affine import INDEX, i64_attr
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
-from graph_engine.target_ascend.isa.model import Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.model import ACTIVATIONS, Opcode, Pipe, Space
 
 
 class Multiplication(InstructionOp):
@@ -134,12 +134,16 @@ class MmadBiasOp(Multiplication):
 
 @irdl_op_definition
 class FixpipeOp(InstructionOp):
-    """dst = L0C src, maximum with 0 if `relu`, times the immediate, converted: `ascend.cube.fixpipe relu %a to %b imm 1.0`."""
+    """dst = L0C src through an activation, converted: `ascend.cube.fixpipe relu %a to %b imm 1.0`.
+
+    Without one, and behind `relu`, the result is multiplied by the immediate; `leaky_relu` multiplies negative numbers by it,
+    `clip` limits to 0 .. immediate.
+    """
 
     name = "ascend.cube.fixpipe"
     OPCODE: ClassVar[Opcode] = Opcode.FIXPIPE
     immediate = prop_def(FloatAttr[Float32Type])
-    relu = opt_prop_def(UnitAttr)
+    activation = opt_prop_def(StringAttr)
 
     @property
     def pipe(self) -> Pipe:
@@ -149,18 +153,21 @@ class FixpipeOp(InstructionOp):
         self.same_shapes()
         if space_of(self.sources[0]) is not Space.L0C or space_of(self.dst) not in (Space.GM, Space.L1, Space.UB):
             raise VerifyException(f"{self.name}: moves from l0c to gm, l1 or ub")
+        if self.activation is not None and self.activation.data not in ACTIVATIONS[1:]:
+            known = ", ".join(ACTIVATIONS[1:])
+            raise VerifyException(f"{self.name}: activation '{self.activation.data}' is none of {known}")
 
     def print(self, printer: Printer) -> None:
-        if self.relu is not None:
-            printer.print_string(" relu")
+        if self.activation is not None:
+            printer.print_string(f" {self.activation.data}")
         super().print(printer)
 
     @classmethod
     def parse(cls, parser: Parser) -> InstructionOp:
-        relu = parser.parse_optional_keyword("relu")
+        activation = next((name for name in ACTIVATIONS[1:] if parser.parse_optional_keyword(name)), None)
         op = super().parse(parser)
-        if relu and isinstance(op, FixpipeOp):
-            op.relu = UnitAttr()
+        if activation is not None and isinstance(op, FixpipeOp):
+            op.activation = StringAttr(activation)
         return op
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr, UnitAttr
+from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend import vec
@@ -247,11 +247,11 @@ class KernelBuilder:
             return
         self._block.add_op(MmadOp([a, b], c, mkn, first_of=counters, accumulate=first_of is None))
 
-    def fixpipe(self, dst: SSAValue, src: SSAValue, *, relu: bool = False) -> None:
-        """What leaves L0C through FixPipe: converted, with ReLU if asked."""
-        op = FixpipeOp([src], dst, immediate=1.0)
-        if relu:
-            op.relu = UnitAttr()
+    def fixpipe(self, dst: SSAValue, src: SSAValue, activation: str = "", number: float = 1.0) -> None:
+        """What leaves L0C through FixPipe: converted, through one of `ACTIVATIONS` with its number."""
+        op = FixpipeOp([src], dst, immediate=number)
+        if activation:
+            op.activation = StringAttr(activation)
         self._block.add_op(op)
 
     def compare(self, predicate: str, dst: SSAValue, a: SSAValue, b: SSAValue) -> None:

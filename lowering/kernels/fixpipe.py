@@ -1,6 +1,6 @@
 """What follows the Cube on chips with FixPipe: the bias starts the accumulator, the result leaves by a pipe of its own.
 
-    bias GM -> L1 -> BT;  mmad_bias into L0C;  L0C -> GM by fixpipe, which converts and does ReLU on the way
+    bias GM -> L1 -> BT;  mmad_bias into L0C;  L0C -> GM by fixpipe, which converts and does an activation on the way
 
 Where more follows than FixPipe can do, a coupled core takes the result to UB instead, and goes on as without FixPipe; on
 a split chip that is a task of the Vector cores (`transforms/cut_epilogues.py`).
@@ -18,11 +18,12 @@ from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import Requantise
+from graph_engine.lowering.kernels.step import Step
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
-FIXPIPE_STEPS = ("ge.relu",)
-"""Operators that FixPipe does on the way, one at most."""
+FIXPIPE_STEPS = {"ge.relu": ("relu", ""), "ge.leaky_relu": ("leaky_relu", "alpha"), "ge.clip": ("clip", "max")}
+"""Activations that FixPipe may do on the way, one at most, and the attribute that is their number."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,28 @@ class FixpipeEpilogue(Epilogue):
     """An epilogue whose accumulator leaves through FixPipe. `vectors` begin with the biases in L1, if there are any."""
 
     bias: bool = False
+    activations: tuple[str, ...] = ()
+    """Those that the chip's FixPipe does."""
+
+    @property
+    def activation(self) -> tuple[str, float]:
+        """What FixPipe does instead of the steps, with its number; nothing where there are none."""
+        for step in self.steps[:1]:
+            name, number = FIXPIPE_STEPS[step.op]
+            return name, dict(step.attributes).get(number, 1.0)
+        return "", 1.0
+
+    def _known(self, step: Step) -> bool:
+        attributes = dict(step.attributes)
+        from_zero = step.op != "ge.clip" or attributes["min"] == 0 <= attributes["max"]
+        return from_zero and FIXPIPE_STEPS.get(step.op, ("", ""))[0] in self.activations
 
     @property
     def direct(self) -> bool:
         """Whether FixPipe does all of it, straight to device memory."""
-        known = [step.op for step in self.steps] in ([], *([op] for op in FIXPIPE_STEPS))
         return (
-            known
+            len(self.steps) <= 1
+            and all(map(self._known, self.steps))
             and self.accumulators == 1
             and not self.inputs
             and (not self.steps or self.acc_dtype is self.out_dtype)
@@ -77,7 +93,7 @@ class FixpipeEpilogue(Epilogue):
         rows, real = tile.mt * 16, (nt, tile.m, 16)
         source = kb.view(tile.l0c, 0, real, (rows * 16, 16, 1))
         target = kb.view(kb.args[-1], tile.y_at + tile.n_at * tile.n_stride, real, (tile.n_stride, 16, 1))
-        kb.fixpipe(target, source, relu=bool(self.steps))
+        kb.fixpipe(target, source, *self.activation)
 
 
 def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue | Requantise:
@@ -89,7 +105,13 @@ def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue |
             raise NoKernel("8-bit results are made of sums by the Vector, and a Cube core has none")
         return replace(epilogue, by_fixpipe=True)
     through = FixpipeEpilogue(
-        epilogue.steps, epilogue.inputs, epilogue.acc_dtype, epilogue.out_dtype, epilogue.accumulators, bias
+        epilogue.steps,
+        epilogue.inputs,
+        epilogue.acc_dtype,
+        epilogue.out_dtype,
+        epilogue.accumulators,
+        bias,
+        soc.activations,
     )
     if not through.direct and soc.has("split"):
         raise NoKernel("FixPipe cannot do what follows the Cube, and a Cube core has no Vector")

@@ -204,4 +204,4 @@ class _Writer:
             shape = (count, m, width)
             source = kb.view(l0c, first * column, shape, (column, BLOCK, 1))
             target = kb.view(kb.args[-1], at + first * BLOCK, shape, (BLOCK, n, 1))
-            kb.fixpipe(target, source, relu=bool(self.epilogue.steps))
+            kb.fixpipe(target, source, *self.epilogue.activation)

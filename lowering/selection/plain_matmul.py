@@ -9,21 +9,21 @@ import numpy as np
 from xdsl.dialects.builtin import f16
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ge.elementwise import ReluOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import is_plain
 from graph_engine.lowering.kernels.epilogue import Epilogue
+from graph_engine.lowering.kernels.fixpipe import FIXPIPE_STEPS
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainProduct, PlainSide, build_plain_matmul
-from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.vector_tiling import round_up
 from graph_engine.lowering.selection.choice import (
     Choice,
     ConstantArgument,
     Region,
     dtype_of_tensor,
+    elementwise_step,
     region_of,
     require_static,
     tensor,
@@ -46,7 +46,7 @@ def _plain(region: Region, op: MatmulOp) -> Choice:
     a, b, y = (tensor(value).get_shape() for value in (op.a, op.b, op.results[0]))
     if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (op.a, op.b)):
         raise NoKernel("the Cube kernel multiplies fp16")
-    if region.rest and not (len(region.rest) == 1 and isinstance(region.rest[0], ReluOp)):
+    if region.rest and not (len(region.rest) == 1 and region.rest[0].name in FIXPIPE_STEPS):
         raise NoKernel(f"FixPipe does not do {region.rest[0].name} on the way out of L0C")
     transpose_a, transpose_b = bool(op.transpose_a.value.data), bool(op.transpose_b.value.data)
     batch, (left, right) = batch_steps(y[:-2], a[:-2], b[:-2])
@@ -61,7 +61,7 @@ def _plain(region: Region, op: MatmulOp) -> Choice:
         inputs.append(ConstantArgument(zeros, tensor_type((BLOCK,), f16)))
     if op.bias is not None:
         inputs.append(bias_argument(outside_values(region, [op.bias])[0], round_up(product.n, BLOCK)))
-    steps = tuple(Step(step.name, (0,), (), dtype) for step in region.rest)
+    steps = tuple(elementwise_step(step, {step.operands[0]: 0}) for step in region.rest)
     return Choice(
         ("plain matmul", product, steps),
         "_".join(["matmul", *(step.op.removeprefix("ge.") for step in steps)]),

@@ -1,4 +1,4 @@
-"""Executor of FixPipe: the way out of L0C, with ReLU, a scale and a conversion on the way."""
+"""Executor of FixPipe: the way out of L0C, with an activation or a scale and a conversion on the way."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import numpy as np
 from graph_engine.target_ascend.chip.cube import accumulator_window
 from graph_engine.target_ascend.chip.operands import Counters, Site, Step, reader, value_of, writer
 from graph_engine.target_ascend.chip.vector import INTEGERS, half_store, limits_of, to_integer
-from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.isa.model import ACTIVATIONS, DType, Space
 
 
 def build_fixpipe(site: Site) -> Step:
-    """dst = convert(relu(src) * scale); of i32 sums in fp64, so that no digit is lost before the one rounding."""
+    """dst = convert(activation(src)); of i32 sums in fp64, so that no digit is lost before the one rounding."""
     dst, src = site.instr.operands
-    relu, scale = value_of(site.instr.params[0]), site.instr.immediate
+    number, immediate = value_of(site.instr.params[0]), site.instr.immediate
     if dst.sizes != src.sizes or site.buffers[src.buffer].space is not Space.L0C:
         raise site.fail(f"takes {src.sizes} of {site.buffers[src.buffer].space.name} to {dst.sizes}")
-    if src.dtype not in (DType.F32, DType.I32) or dst.dtype is DType.BF16 or not isinstance(relu, int):
+    if src.dtype not in (DType.F32, DType.I32) or dst.dtype is DType.BF16:
         raise site.fail(f"does not take {src.dtype.mlir} to {dst.dtype.mlir}")
+    if not isinstance(number, int) or not 0 <= number < len(ACTIVATIONS):
+        raise site.fail(f"has no activation {number}")
+    activation = ACTIVATIONS[number]
     read = accumulator_window(site, src) or reader(site, src)
     out = writer(site, dst)
     values = np.empty(dst.sizes, np.float32 if src.dtype is DType.F32 else np.float64)
@@ -26,10 +29,12 @@ def build_fixpipe(site: Site) -> Step:
 
     def fixpipe(counters: Counters) -> None:
         np.copyto(values, read(counters))
-        if relu:
+        if activation in ("relu", "clip"):
             np.maximum(values, 0, out=values)
-        if scale != 1.0:
-            np.multiply(values, scale, out=values)
+        if activation == "clip":
+            np.minimum(values, immediate, out=values)
+        elif immediate != 1.0:
+            np.multiply(values, immediate, out=values, where=values < 0 if activation == "leaky_relu" else True)
         if store is not None:
             store(values.astype(np.float32, copy=False), counters)
             return

@@ -118,6 +118,9 @@ FIRST_REGISTER, SLOTS = 240, 256
 PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 """What `cmp` compares by; the number in its parameter is the place here."""
 
+ACTIVATIONS = ("none", "relu", "leaky_relu", "clip")
+"""What `fixpipe` does on the way; the number in its parameter is the place here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Affine:
@@ -346,9 +349,9 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         doc="mmad whose accumulator, where it is overwritten, starts with the rows (n1, 16) of BT, of its element type",
     ),
     Opcode.FIXPIPE: OpcodeSpec(
-        "fixpipe", "fixpipe", 2, ("relu",), immediate=True,
-        doc="dst = L0C src, maximum with 0 if relu = 1, times the immediate, converted: to nearest even, integers "
-        "saturating. dst in GM, L1 or UB, any strides: NZ to ND is a dst whose 16 columns lie in a row",
+        "fixpipe", "fixpipe", 2, ("activation",), immediate=True,
+        doc="dst = activation(L0C src), converted: to nearest even, integers saturating. 0: src times the immediate; "
+        "1 relu: max(src, 0) times it; 2 leaky_relu: negative src times it; 3 clip: src between 0 and it. dst in GM, L1 or UB, any strides: NZ to ND is a dst whose 16 columns lie in a row",
     ),
     Opcode.VCONV: OpcodeSpec("conv", "convert", 2, doc="dst = src converted, to nearest even; equal dtypes copy. src may be L0C"),
     Opcode.VDUP: OpcodeSpec("dup", "fill", 1, immediate=True, doc="dst = immediate"),

@@ -288,6 +288,11 @@ class Soc:
         """Whether a vector instruction ("add") takes an element type; conversions are spelt "f32 -> f16"."""
         return dtype in self.instructions.get(f"v{mnemonic}", ())
 
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """What FixPipe does with a result of the Cube on the way, of the instruction set's `ACTIVATIONS`."""
+        return self.instructions.get("fixpipe_activation", ())
+
     def supports_mmad(self, left: str, right: str, accumulator: str) -> bool:
         """Whether the Cube multiplies these element types into this accumulator."""
         return f"{left} x {right} -> {accumulator}" in self.instructions.get("mmad", ())

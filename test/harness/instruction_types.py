@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graph_engine.target_ascend.isa.model import SPECS, CoreKind, DType, Instr, Kernel, Loop, Node, Pipe, Space
+from graph_engine.target_ascend.isa.model import (
+    ACTIVATIONS,
+    SPECS,
+    CoreKind,
+    DType,
+    Instr,
+    Kernel,
+    Loop,
+    Node,
+    Pipe,
+    Space,
+)
 from graph_engine.target_ascend.om.program import Program
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -61,6 +72,8 @@ def _lacking(kernel: Kernel, instr: Instr, soc: Soc) -> Iterator[str]:
         ends = f"{spaces[1].name}->{spaces[0].name}".lower()
         if not any(p.partition("@")[0] == ends and way.pipe == instr.pipe.name for p, way in soc.paths.items()):
             yield f"no way {ends} on {instr.pipe.name}"
+        if spec.group == "fixpipe" and (number := instr.params[0].const) and ACTIVATIONS[number] not in soc.activations:
+            yield ACTIVATIONS[number]
         if spec.group == "fixpipe" and f"{types[1].mlir} -> {types[0].mlir}" not in soc.instructions["fixpipe"]:
             yield f"{types[1].mlir} -> {types[0].mlir}"
     elif spec.mnemonic.startswith("conv"):

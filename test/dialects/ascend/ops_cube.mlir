@@ -44,6 +44,8 @@ ascend.kernel @fixpipe(%y : memref<16x16xf16, #ascend.gm> w) blocks(1) attribute
     // CHECK: ascend.cube.mmad_bias %a, %b, %bias to %c {m = 16, k = 32, n = 16} :
     ascend.cube.mmad_bias %a, %b, %bias to %c {m = 16, k = 32, n = 16} : memref<1x2x16x16xf16, #ascend.l0a>, memref<2x1x16x16xf16, #ascend.l0b>, memref<1x16xf32, #ascend.bt> to memref<1x1x16x16xf32, #ascend.l0c>
     %sum = ascend.view %c[0] : memref<1x1x16x16xf32, #ascend.l0c> to memref<16x16xf32, strided<[16, 1]>, #ascend.l0c>
+    // CHECK: ascend.cube.fixpipe leaky_relu %{{.*}} to %y imm 1.000000e-01 :
+    ascend.cube.fixpipe leaky_relu %sum to %y imm 0.1 : memref<16x16xf32, strided<[16, 1]>, #ascend.l0c> to memref<16x16xf16, #ascend.gm>
     // CHECK: ascend.cube.fixpipe relu %{{.*}} to %y imm 1.000000e+00 :
     ascend.cube.fixpipe relu %sum to %y imm 1.0 : memref<16x16xf32, strided<[16, 1]>, #ascend.l0c> to memref<16x16xf16, #ascend.gm>
     // CHECK-NEXT: ascend.cube.fixpipe %{{.*}} to %y imm 5.000000e-01 :

@@ -112,6 +112,43 @@ def test_the_largest_of_a_row_of_wide_numbers():
     np.testing.assert_array_equal(result.outputs[0], x.max(axis=1, keepdims=True))
 
 
+@pytest.mark.parametrize(
+    ("soc", "activation", "whole"),
+    [
+        ("Ascend950PR_9599", "clip {min = 0.0, max = 2.0}", True),
+        ("Ascend310B1", "clip {min = 0.0, max = 2.0}", True),
+        ("Ascend910B3", "clip {min = 0.0, max = 2.0}", False),
+        ("Ascend910B3", "leaky_relu {alpha = 0.25}", True),
+        ("Ascend950PR_9599", "clip {min = -1.0, max = 2.0}", False),
+    ],
+)
+@pytest.mark.parametrize("product", ["conv2d", "matmul"])
+def test_activations_that_fixpipe_does(soc: str, activation: str, whole: bool, product: str):
+    """On the way out of L0C where the chip has them, else by the Vector: the same numbers."""
+    name, _, attributes = activation.partition(" ")
+    shapes = ("1x20x6x5", "24x20x1x1", "1x24x6x5") if product == "conv2d" else ("40x20", "20x24", "40x24")
+    x, w, y = (f"tensor<{shape}xf32>" for shape in shapes)
+    text = f"""
+    func.func @main(%x: {x} {{ge.name = "x"}}, %w: {w} {{ge.name = "w"}}) -> ({y} {{ge.name = "y"}}) {{
+      %0 = ge.{product} %x, %w : ({x}, {w}) -> {y}
+      %1 = ge.{name} %0 {attributes} : ({y}) -> {y}
+      return %1 : {y}
+    }}"""
+    program = compiled(Parser(make_context(), text).parse_module(), soc)
+    assert not lacking(program, load_soc(soc))
+    assert any(kernel.startswith(f"{product}_{name}") for kernel in program.kernels) is (whole or "310B" in soc)
+    assert not on_the_host(program)
+    random = np.random.default_rng(6)
+    inputs = [random.standard_normal(tuple(map(int, shape.split("x")))).astype(np.float32) for shape in shapes[:2]]
+    result = run(program, inputs, mode="functional", check=True)
+    assert not result.findings
+    a, b = (value.astype(np.float64).reshape(value.shape[:2] + (-1,)).squeeze() for value in inputs)
+    exact = (b @ a).reshape(1, 24, 6, 5) if product == "conv2d" else a @ b
+    low = float(attributes.partition("min = ")[2].partition(",")[0] or 0)
+    exact = np.where(exact < 0, 0.25 * exact, exact) if name == "leaky_relu" else np.clip(exact, low, 2.0)
+    assert np.abs(result.outputs[0] - exact).max() <= 4e-3 * np.ptp(exact)
+
+
 @pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910A"])
 def test_attention_is_one_kernel_where_cube_and_vector_share_a_core(soc: str):
     """Whichever way scores leave L0C, FixPipe's or the Vector's, with and without a mask and a ragged last tile."""

@@ -14,7 +14,7 @@ from graph_engine.target_ascend.chip.costs import instruction_cycles
 from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
 from graph_engine.target_ascend.isa.encoding import decode_kernel, encode_kernel
-from graph_engine.target_ascend.isa.model import CoreKind, DType, Kernel, Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.model import ACTIVATIONS, CoreKind, DType, Kernel, Opcode, Pipe, Space
 from graph_engine.target_ascend.om.program import Location, Segment
 from graph_engine.target_ascend.soc.soc import load_soc
 
@@ -27,7 +27,7 @@ EXACT = A.astype(np.float64) @ B.astype(np.float64)
 
 
 def product(
-    dtype: DType, *, nd: bool, relu: int = 0, scale: float = 1.0, bias: bool = True, pipe: Pipe = Pipe.FIX
+    dtype: DType, *, nd: bool, activation: int = 0, number: float = 1.0, bias: bool = True, pipe: Pipe = Pipe.FIX
 ) -> Kernel:
     """A x B (+ bias) out of L0C by FixPipe: as blocks of columns (NZ) or as a plain matrix."""
     b = KernelBuilder()
@@ -49,7 +49,7 @@ def product(
     b.emit(multiply, b.view(l0c, (n1, m1, 16, 16), F32), *sources, pipe=Pipe.M, params=[M, K, N])
     strides = (16, N, 1) if nd else (M * 16, 16, 1)
     out = b.view(args[3], (n1, M, 16), dtype, strides=strides)
-    b.emit(Opcode.FIXPIPE, out, b.view(l0c, (n1, M, 16), F32), pipe=pipe, params=[relu], immediate=scale)
+    b.emit(Opcode.FIXPIPE, out, b.view(l0c, (n1, M, 16), F32), pipe=pipe, params=[activation], immediate=number)
     return b.build()
 
 
@@ -65,15 +65,24 @@ def run(kernel: Kernel, dtype: DType, real_bytes: bool) -> Any:
 
 @pytest.mark.parametrize("real_bytes", [False, True], ids=["typed", "bytes"])
 @pytest.mark.parametrize("nd", [False, True], ids=["nz", "nd"])
-@pytest.mark.parametrize(("dtype", "relu", "scale"), [(F16, 0, 1.0), (F16, 1, 1.0), (F32, 0, 1.0), (DType.I8, 0, 4.0)])
-def test_products_leave_by_fixpipe(dtype: DType, relu: int, scale: float, nd: bool, real_bytes: bool) -> None:
-    found = run(product(dtype, nd=nd, relu=relu, scale=scale), dtype, real_bytes)
+@pytest.mark.parametrize(
+    ("dtype", "activation", "number"),
+    [(F16, "none", 1.0), (F16, "relu", 1.0), (F32, "leaky_relu", 0.1), (F16, "clip", 6.0), (DType.I8, "none", 4.0)],
+)
+def test_products_leave_by_fixpipe(dtype: DType, activation: str, number: float, nd: bool, real_bytes: bool) -> None:
+    found = run(product(dtype, nd=nd, activation=ACTIVATIONS.index(activation), number=number), dtype, real_bytes)
     found = found.reshape(M, N) if nd else found.reshape(N // 16, M, 16).transpose(1, 0, 2).reshape(M, N)
     exact = EXACT + BIAS
-    exact = np.maximum(exact, 0) if relu else exact
+    meaning = {
+        "none": exact * number,
+        "relu": np.maximum(exact, 0),
+        "leaky_relu": np.where(exact < 0, exact * number, exact),
+        "clip": np.clip(exact, 0, number),
+    }
+    exact = meaning[activation]
     if dtype is DType.I8:
-        assert np.abs(exact * scale).max() > 127
-        assert np.abs(found - np.clip(exact * scale, -128, 127)).max() <= 0.5 + 1e-3
+        assert np.abs(exact).max() > 127
+        assert np.abs(found - np.clip(exact, -128, 127)).max() <= 0.5 + 1e-3
     else:
         np.testing.assert_allclose(found, exact, rtol=2**-11 if dtype is F16 else 1e-5, atol=1e-4)
 
@@ -84,7 +93,7 @@ def test_without_a_bias_sums_start_with_zero() -> None:
 
 
 def test_fixpipe_survives_its_encoding() -> None:
-    kernel = product(F16, nd=True, relu=1, scale=0.5)
+    kernel = product(F16, nd=True, activation=1, number=0.5)
     assert decode_kernel(encode_kernel(kernel)) == kernel
 
 
