@@ -94,7 +94,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.PRECISION, "check-fp16-range"),
     (Phase.PRECISION, "force-fp16"),
     (Phase.LAID_OUT, "cut-epilogues{soc=$soc}"),
-    (Phase.LAID_OUT, "propagate-layout{soc=$soc}"),
+    (Phase.LAID_OUT, "propagate-layout{soc=$soc inputs=$input_format outputs=$output_format}"),
     (Phase.LAID_OUT, "eliminate-transdata{soc=$soc}"),
     (Phase.LAID_OUT, "verify-layout{soc=$soc}"),
     (Phase.LAID_OUT, "adjust-borders{soc=$soc inputs=$input_format outputs=$output_format}"),

@@ -20,6 +20,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, Tensor
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.layout import Encoding, element_bits, encoding_of, with_encoding
+from graph_engine.transforms.border_formats import ND_BORDERS, Borders
 from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.stored_values import Family, Format, is_view, tensor
 
@@ -37,9 +38,11 @@ class Conversion:
     bytes: int
 
 
-def conversions(block: Block, choice: Choice, rules: FormatRules) -> Iterator[Conversion]:
+def conversions(
+    block: Block, choice: Choice, rules: FormatRules, borders: Borders = ND_BORDERS
+) -> Iterator[Conversion]:
     """All conversions that the operators of `block` need among each other, with `choice`."""
-    stored: dict[SSAValue, Format] = {}
+    stored: dict[SSAValue, Format] = dict(borders.made)
     made: set[tuple[SSAValue, Format]] = set()
     for op in block.ops:
         given = [stored.get(value) for value in op.operands]
@@ -47,7 +50,7 @@ def conversions(block: Block, choice: Choice, rules: FormatRules) -> Iterator[Co
         if formats is None:
             if moved := heads_bytes(op, rules):
                 yield Conversion(op.results[0], None, None, moved)
-            wanted = [(value, None) for inner in op.walk() for value in inner.operands if value in stored]
+            wanted = list(_reads_outside(op, stored, borders))
         else:
             wanted = list(zip(op.operands, formats.operands, strict=True))
             stored[op.results[0]] = formats.result
@@ -56,6 +59,17 @@ def conversions(block: Block, choice: Choice, rules: FormatRules) -> Iterator[Co
                 if (value, step.target) not in made:
                     made.add((value, step.target))
                     yield step
+
+
+def _reads_outside(
+    op: Operation, stored: Mapping[SSAValue, Format], borders: Borders
+) -> Iterator[tuple[SSAValue, Format]]:
+    """What an operator outside all families reads, its regions included, and how: in ND, but for what borders want."""
+    for index, value in enumerate(op.operands):
+        yield value, borders.reads(op, index, stored.get(value))
+    for inner in op.walk():
+        if inner is not op:
+            yield from ((value, None) for value in inner.operands)
 
 
 def _steps(value: SSAValue, source: Format, target: Format) -> Iterator[Conversion]:

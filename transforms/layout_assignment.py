@@ -1,7 +1,7 @@
 """Choose formats by one minimum cut: the fewest bytes that conversions can move, and the proof of it.
 
 Every operator that may change gets a node per family that it has a form in: on the source's side it works in the family,
-on the sink's in ND. What it is bound to (a convolution to NC1HWC0, a softmax to ND, the model's borders to ND) is source
+on the sink's in ND. What it is bound to (a convolution to NC1HWC0, a softmax to ND, the model's borders to ND or to what is asked for) is source
 or sink itself. A value whose producer and readers fall on different sides costs its conversion, once for all readers:
 auxiliary nodes stand for "some reader wants it in the family" and "some reader wants it in ND". An operator that moves its
 elements in ND alone, as the heads of attention do, costs that on the sink's side.
@@ -25,11 +25,12 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.layout import Encoding, Pad, with_encoding
 from graph_engine.planning.minimum_cut import INFINITE, minimum_cut
+from graph_engine.transforms.border_formats import ND_BORDERS, Borders
 from graph_engine.transforms.conversions import Choice, conversion_bytes, conversions, heads_bytes, stored_bytes
 from graph_engine.transforms.formats import FormatRules, Formats
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.heavy_spread import heavy_spread
-from graph_engine.transforms.stored_values import Family, Format, tensor
+from graph_engine.transforms.stored_values import Family, Format, family_of, tensor
 
 SOURCE, SINK = 0, 1
 
@@ -48,23 +49,23 @@ class Assignment:
         return self.cost == self.lower_bound
 
 
-def assign_layouts(block: Block, rules: FormatRules) -> Assignment:
+def assign_layouts(block: Block, rules: FormatRules, borders: Borders = ND_BORDERS) -> Assignment:
     """The choice with the fewest bytes converted. Nearly linear in operators plus uses."""
-    problem = _Problem(block, rules)
+    problem = _Problem(block, rules, borders)
     choice, bound = problem.network(restoring=False).solved()
-    best = Assignment(choice, cost_of(block, choice, rules), bound)
+    best = Assignment(choice, cost_of(block, choice, rules, borders), bound)
     if not best.proved_optimal:  # zeros have to be restored somewhere, which the bound may not know
         others: tuple[Choice, ...] = (problem.network(restoring=True).solved()[0], heavy_spread(block, rules))
         for choice in others:
-            cost = cost_of(block, choice, rules)
+            cost = cost_of(block, choice, rules, borders)
             if cost < best.cost:
                 best = Assignment(choice, cost, best.lower_bound)
     return best
 
 
-def cost_of(block: Block, choice: Choice, rules: FormatRules) -> int:
+def cost_of(block: Block, choice: Choice, rules: FormatRules, borders: Borders = ND_BORDERS) -> int:
     """Bytes that the conversions of a choice move."""
-    return sum(step.bytes for step in conversions(block, choice, rules))
+    return sum(step.bytes for step in conversions(block, choice, rules, borders))
 
 
 @dataclass
@@ -124,8 +125,8 @@ class _Network:
 class _Problem:
     """What the networks are built from: the operators' forms, values and their readers."""
 
-    def __init__(self, block: Block, rules: FormatRules):
-        self.block, self.rules = block, rules
+    def __init__(self, block: Block, rules: FormatRules, borders: Borders):
+        self.block, self.rules, self.borders = block, rules, borders
         self.forms: dict[Operation, dict[Family, Formats]] = {}
         self.bound: dict[Operation, Family | None] = {}
         self.padding: dict[tuple[Operation, Family], Pad] = {}
@@ -180,14 +181,22 @@ class _Problem:
         own = self.forms.get(producer, {}).get(family) if producer is not None else None
         inside = _end(family, 0) if producer is None or own is None else network.node_of[producer, family]
         main = None if own is None or own.result is None else own.result.with_pad("zero")
+        if family_of((given := self.borders.made.get(value),)) is family:  # it comes into the model like that
+            inside, main = _end(family, 1), given
         readers: dict[Encoding, dict[int, None]] = {}
         stays = False  # somebody reads it in ND whatever the choice
-        pad = Pad.zero if main is None else self._padding_of(producer, family, worst=restoring)
+        pad = Pad.zero if own is None else self._padding_of(producer, family, worst=restoring)
         strict: list[bool] = []
         for use in value.uses:
             reader = use.operation
             formats = self.forms.get(reader, {}).get(family)
             wanted = None if formats is None else formats.operands[use.index]
+            leaving = self.borders.wanted.get((reader, use.index))
+            if leaving is not None and family_of((leaving,)) is family:
+                readers.setdefault(leaving, {})[_end(family, 1)] = None
+                strict += [False] if leaving == main else []
+                stays |= main is not None and leaving != main
+                continue
             if wanted is not None:
                 readers.setdefault(wanted, {})[network.node_of[reader, family]] = None
             if wanted is not None and wanted == main:

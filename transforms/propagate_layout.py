@@ -28,6 +28,7 @@ from graph_engine.dialects.ge.core import element_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.layout import TransDataOp, is_plain, with_encoding
+from graph_engine.transforms.border_formats import Borders, borders_of
 from graph_engine.transforms.conversions import Choice, conversions
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.formats import FormatRules
@@ -114,12 +115,12 @@ class MergeCastIntoTransdata(Pattern):
 
 
 def report(
-    function: Operation, block: Block, choice: Choice, rules: FormatRules, strategy: str, proof: Assignment | None
-) -> None:
+    function: Operation, block: Block, choice: Choice, rules: FormatRules, borders: Borders, strategy: str, proof: Assignment | None
+) -> None:  # fmt: skip
     """The remark on a choice: its cost, what is proved, and the conversions of each family."""
-    steps = list(conversions(block, choice, rules))
+    steps = list(conversions(block, choice, rules, borders))
     cost = sum(step.bytes for step in steps)
-    bound = (proof or assign_layouts(block, rules)).lower_bound
+    bound = (proof or assign_layouts(block, rules, borders)).lower_bound
     families = Counter(family.value for step in steps if (family := family_of((step.source, step.target))))
     proved = "no choice moves fewer" if cost == bound else f"no choice moves fewer than {bound}"
     counts = ", ".join(f"{count} {family}" for family, count in sorted(families.items())) or "none"
@@ -145,6 +146,9 @@ class PropagateLayout(GePass):
         metadata={"help": "fewest bytes converted, with a proof; as GE spreads formats; or around each heavy operator"},
     )
 
+    inputs: str = field(default="", metadata={"help": "formats that adjust-borders will give inputs: its option"})
+    outputs: str = field(default="", metadata={"help": "the same for the outputs"})
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()
         rules = FormatRules.for_soc(self.soc)
@@ -159,10 +163,11 @@ class PropagateLayout(GePass):
 
     def chosen(self, block: Block, rules: FormatRules) -> Choice:
         """The family of every operator that does not stay ND, with a remark on what that costs."""
-        assignment = assign_layouts(block, rules) if self.strategy == "min-cut" else None
+        borders = borders_of(block, self.inputs, self.outputs, rules.c0["f16"])
+        assignment = assign_layouts(block, rules, borders) if self.strategy == "min-cut" else None
         spread = around if self.strategy == "around" else heavy_spread
         choice = spread(block, rules) if assignment is None else assignment.choice
         function = block.parent_op()
         if function is not None and wanted(Kind.ANALYSIS):
-            report(function, block, choice, rules, self.strategy, assignment)
+            report(function, block, choice, rules, borders, self.strategy, assignment)
         return choice

@@ -87,6 +87,41 @@ def test_what_is_read_in_nd_too_is_converted_inside():
     assert np.abs(outputs[0] - exact).max() <= 3e-3 * np.ptp(exact)
 
 
+def test_the_choice_of_formats_knows_of_the_borders():
+    """y = relu(x) leaves, and a convolution reads y. With ND borders relu stays ND, in front of the one conversion that both
+    ways have. With borders in NC1HWC0 it works in that format, and nothing is converted."""
+    value = onnx.helper.make_tensor_value_info
+    w = np.random.default_rng(0).normal(size=(16, 16, 1, 1)).astype(np.float32) / 4
+    nodes = [
+        onnx.helper.make_node("Relu", ["x"], ["y"]),
+        onnx.helper.make_node("Conv", ["y", "w"], ["z"]),
+        onnx.helper.make_node("Sigmoid", ["x"], ["s"]),
+    ]
+    shape = [1, 16, 4, 4]
+    graph = onnx.helper.make_graph(
+        nodes,
+        "g",
+        [value("x", 1, shape)],
+        [value(name, 1, shape) for name in "yzs"],
+        [onnx.numpy_helper.from_array(w, "w")],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    programs: list[Program] = []
+    for formats in ({}, {"input_format": "NC1HWC0", "output_format": "NC1HWC0"}, {"output_format": "z:NC1HWC0"}):
+        module = import_onnx(model)
+        compile_module(module, pipeline=formats)
+        programs.append(emit_program(module, "borders"))
+    assert [conversions(program) for program in programs] == [2, 0, 1]
+    x = np.random.default_rng(1).normal(size=shape).astype(np.float16)
+    result = run(programs[1], [x], mode="functional", check=True)
+    assert not result.findings
+    y = np.maximum(x.astype(float), 0)
+    for got, want in zip(
+        result.outputs, (y, np.einsum("nchw,oc->nohw", y, w[:, :, 0, 0]), 1 / (1 + np.exp(-x))), strict=True
+    ):
+        assert np.abs(got - want).max() <= 3e-3 * np.ptp(want)
+
+
 @pytest.mark.parametrize(
     ("flag", "text", "message"),
     [

@@ -14,6 +14,7 @@ from xdsl.ir import Block
 from xdsl.parser import Parser
 
 from graph_engine.pipelines.context import make_context
+from graph_engine.transforms.border_formats import borders_of
 from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.heavy_spread import heavy_spread
 from graph_engine.transforms.layout_assignment import assign_layouts, cost_of
@@ -79,17 +80,17 @@ def block_of(graph: Graph) -> Block:
     return function.body.block
 
 
-def costs(graph: Graph, labels: np.ndarray) -> np.ndarray:
-    """Bytes converted for every row of labels, one column an operator."""
+def costs(graph: Graph, labels: np.ndarray, border: int) -> np.ndarray:
+    """Bytes converted for every row of labels, one column an operator; inputs and outputs are stored as `border`."""
     ops, channels, leaving = graph
     count = len(labels)
-    nd = np.full(count, ND)
-    label = [nd, nd, *labels.T]
+    outside = np.full(count, border)
+    label = [outside, outside, *labels.T]
     spoiled = [np.zeros(count, bool)] * 2
     restored: list[np.ndarray] = [np.zeros(count, bool) for _ in channels]
     readers: list[list[np.ndarray]] = [[] for _ in channels]
     for i in leaving:
-        readers[i].append(nd)
+        readers[i].append(outside)
     for number, (kind, operands) in enumerate(ops):
         own = label[number + 2]
         dirty = np.zeros(count, bool)
@@ -116,20 +117,22 @@ def costs(graph: Graph, labels: np.ndarray) -> np.ndarray:
     return total
 
 
-def check(graph: Graph) -> tuple[int, int, int]:
-    """(best of all choices, found, bound), after what must always hold."""
+def check(graph: Graph, border: str = "") -> tuple[int, int, int]:
+    """(best of all choices, found, bound), after what must always hold; `border` is asked for at all borders."""
     ops = graph[0]
     block = block_of(graph)
+    borders = borders_of(block, border, border, 16)
+    stored = {"": ND, "NC1HWC0": FIVE, "FRACTAL_NZ": NZ}[border]
     every = np.array(list(product(*(FORMS[kind] for kind, _ in ops))))
-    best = int(costs(graph, every).min())
-    found = assign_layouts(block, RULES)
+    best = int(costs(graph, every, stored).min())
+    found = assign_layouts(block, RULES, borders)
     moving = [op for op in block.ops if op.name not in ("ge.constant", "func.return")]
     for choice, cost in (
         (found.choice, found.cost),
-        (spread := heavy_spread(block, RULES), cost_of(block, spread, RULES)),
+        (spread := heavy_spread(block, RULES), cost_of(block, spread, RULES, borders)),
     ):
         labels = np.array([[LABEL[choice.get(op)] for op in moving]])
-        assert cost == costs(graph, labels)[0]
+        assert cost == costs(graph, labels, stored)[0]
         assert cost >= found.cost
     assert found.lower_bound <= best <= found.cost
     return best, found.cost, found.lower_bound
@@ -148,6 +151,14 @@ def test_exact_where_padding_stays_zero(graph: Graph) -> None:
 def test_bounded_where_zeros_are_restored(graph: Graph) -> None:
     """The bound is below the best of all choices, and what is called optimal is."""
     check(graph)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(graphs(("conv8", "conv16", "matmul", "softmax", "relu", "add")), st.sampled_from(["NC1HWC0", "FRACTAL_NZ"]))
+def test_borders_in_the_hardwares_formats_count(graph: Graph, border: str) -> None:
+    """The formats of adjusted inputs and outputs are part of the problem, and the choice is still exact."""
+    best, cost, bound = check(graph, border)
+    assert best == cost == bound
 
 
 def test_worked_example() -> None:
