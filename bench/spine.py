@@ -1,11 +1,12 @@
 """The spine's costs as ratios of CPU time in one run on one machine, beside onnxruntime on one thread.
 
-    python bench/spine.py [--rounds 5] [--seed 0] [--only time|memory]
+    python bench/spine.py [--network resnet50,bert] [--rounds 5] [--seed 0] [--only time|memory|large]
 
 * time: ONNX file -> OM file beside creating a session from the same file; the modelled run (values and times, and times
-  alone) beside inference. ResNet-50, batch 1, seeded weights. Medians of the rounds; a first round, which pays for lazy
-  imports, is shown beside them and not counted.
+  alone) beside inference. ResNet-50 and BERT-base of 128 tokens, batch 1, seeded weights. Medians of the rounds; a first
+  round, which pays for lazy imports, is shown beside them and not counted.
 * memory: peak resident memory of a process that does one of these, beside one that does the same with onnxruntime.
+* large: import and graph passes of a transformer of 10,000 nodes beside creating a session, once.
 
 Each part runs in a process of its own, so that none sees the memory or the caches of another.
 """
@@ -27,14 +28,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 
-# (what, this issue's target, where later work must take it), as factors of onnxruntime
+# The largest factor of onnxruntime that is wanted.
 TARGETS = {
-    "ONNX file -> OM file": (20, 10),
-    "modelled run, function + time": (20, 6),
-    "modelled run, time only": (6, 1.5),
-    "peak memory of compile": (4, 3),
-    "peak memory of run": (4, 3),
+    "ONNX file -> OM file": 10.0,
+    "modelled run, function + time": 6.0,
+    "modelled run, time only": 1.5,
+    "peak memory of compile": 3.0,
+    "peak memory of run": 3.0,
+    "import + graph passes": 1.0,
 }
+NETWORKS = {"resnet50": "ResNet-50", "bert": "BERT-base, 128 tokens"}
+LARGE = 10_000
+"""Nodes of the large transformer."""
 
 
 def onnxruntime_session(model: str) -> Any:
@@ -59,41 +64,86 @@ def compile_file(model: str, om: str) -> Any:
     return report
 
 
-def run_file(om: str, image: str, mode: str) -> None:
-    """The modelled run of an OM file."""
-    import numpy as np
-
+def run_file(om: str, inputs: str, mode: str) -> None:
+    """The modelled run of an OM file; times need neither inputs nor a digest of the weights."""
     from graph_engine.target_ascend.om.container import load
     from graph_engine.target_ascend.runtime.device import run
 
-    run(load(om), [np.load(image)], mode=mode)
+    timing = mode == "timing"
+    run(load(om, verify=not timing), [] if timing else list(feeds(inputs).values()), mode=mode)
 
 
-def infer(session: Any, image: str) -> None:
-    """The same with onnxruntime."""
+def feeds(inputs: str) -> dict[str, Any]:
+    """Inputs by name, in order."""
     import numpy as np
 
-    session.run(None, {session.get_inputs()[0].name: np.load(image)})
+    with np.load(inputs) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def infer(session: Any, inputs: str) -> None:
+    """The same with onnxruntime."""
+    session.run(None, feeds(inputs))
 
 
 # ---- parts, each in its own process ---------------------------------------------------------------------------------
 
 
-def prepare(folder: Path, seed: int) -> None:
-    """The network, its input, and an OM file for the runs."""
+def prepare(folder: Path, network: str, seed: int) -> None:
+    """The network, its inputs, and an OM file for the runs."""
     import numpy as np
     import onnx
-    from models.light import light_model, random_inputs
 
-    model = light_model("resnet50", seed=seed)
-    onnx.save(model, str(folder / "m.onnx"))
-    np.save(folder / "x.npy", next(iter(random_inputs(model, seed).values())))
+    if network == "bert":
+        from published.net import Net
+        from published.transformers import bert
+
+        rng = np.random.default_rng(seed)
+        net = Net(1)
+        net.save(bert(128)(net), folder).rename(folder / "m.onnx")
+        names = [value.name for value in onnx.load(str(folder / "m.onnx"), load_external_data=False).graph.input]
+        values = rng.integers(0, 30522, (1, 128)), np.ones((1, 128), np.int64), np.zeros((1, 128), np.int64)
+        given = dict(zip(names, values, strict=True))
+    else:
+        from models.light import light_model, random_inputs
+
+        model = light_model("resnet50", seed=seed)
+        onnx.save(model, str(folder / "m.onnx"))
+        given = random_inputs(model, seed)
+    np.savez(str(folder / "x.npz"), **given)
     compile_file(str(folder / "m.onnx"), str(folder / "m.om"))
+
+
+def measure_large(seed: int) -> dict[str, float]:
+    """CPU seconds for the large transformer: import, graph passes, session."""
+    import onnx
+    from models.transformer import transformer
+
+    from graph_engine.frontend_onnx.importer import import_onnx
+    from graph_engine.pipelines.compile import compile_module
+    from graph_engine.pipelines.default import Phase
+
+    compile_module(import_onnx(transformer(100, seed)), until=Phase.LAID_OUT)  # pays for lazy imports
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as name:
+        path = str(Path(name) / "m.onnx")
+        onnx.save(transformer(LARGE, seed), path)
+        onnxruntime_session(path)
+        for what in ("session", "import", "passes"):
+            start = time.process_time()
+            if what == "session":
+                onnxruntime_session(path)
+            elif what == "import":
+                module = import_onnx(path)
+            else:
+                compile_module(module, until=Phase.LAID_OUT)
+            found[what] = time.process_time() - start
+    return found
 
 
 def measure_time(folder: Path, rounds: int) -> dict[str, list[float]]:
     """CPU seconds by kind of work, one list entry a round, the warming first round included."""
-    model, om, image = (str(folder / name) for name in ("m.onnx", "m.om", "x.npy"))
+    model, om, image = (str(folder / name) for name in ("m.onnx", "m.om", "x.npz"))
     sessions: list[Any] = []
 
     def create() -> None:
@@ -118,7 +168,7 @@ def measure_time(folder: Path, rounds: int) -> dict[str, list[float]]:
 
 def measure_memory(folder: Path, what: str) -> float:
     """Peak resident MiB of this process after one piece of work."""
-    model, om, image = (str(folder / name) for name in ("m.onnx", "m.om", "x.npy"))
+    model, om, image = (str(folder / name) for name in ("m.onnx", "m.om", "x.npz"))
     match what:
         case "compile":
             compile_file(model, str(folder / "memory.om"))
@@ -142,18 +192,15 @@ def child(folder: Path, *arguments: str) -> Any:
 
 
 def verdict(what: str, ratio: float) -> str:
-    """A row's last columns: target, later target, whether it is met."""
-    now, later = TARGETS[what]
-    met = "met" if ratio <= now else "MISSED"
-    return f"{f'<= {now}':>9} {f'<= {later}':>9}  {met}{' (later one too)' if ratio <= later else ''}"
+    """A row's last columns: the target, and whether it is met."""
+    return f"{f'<= {TARGETS[what]:g}':>9}  {'met' if ratio <= TARGETS[what] else 'MISSED'}"
 
 
-def print_time(found: dict[str, list[float]]) -> None:
+def print_time(network: str, found: dict[str, list[float]]) -> None:
     """Medians without the first round, and the ratios."""
     medians = {name: statistics.median(values[1:]) for name, values in found.items()}
-    print(
-        f"{'ResNet-50, batch 1: CPU time':<34}{'ours s':>9}{'ort s':>9}{'ratio':>8}{'first':>8} {'target':>9} {'later':>9}"
-    )
+    print(f"\n{NETWORKS[network]}, batch 1: CPU time")
+    print(f"{'':<34}{'ours s':>9}{'ort s':>9}{'ratio':>8}{'first':>8} {'target':>9}")
     rows = [
         ("ONNX file -> OM file", "compile", "session"),
         ("modelled run, function + time", "both", "inference"),
@@ -164,16 +211,29 @@ def print_time(found: dict[str, list[float]]) -> None:
         ratio = statistics.median(a / b for a, b in zip(found[ours][1:], found[theirs][1:], strict=True))
         first = found[ours][0] / medians[theirs]
         tail = verdict(what, ratio) if what in TARGETS else ""
-        print(f"{what:<34}{medians[ours]:>9.3f}{medians[theirs]:>9.3f}{ratio:>7.1f}x{first:>7.1f}x {tail}")
+        print(f"{what:<34}{medians[ours]:>9.3f}{medians[theirs]:>9.3f}{ratio:>7.1f}x{first:>7.1f}x {tail}", flush=True)
 
 
-def print_memory(found: dict[str, float]) -> None:
+def print_memory(network: str, found: dict[str, float]) -> None:
     """Peaks and ratios."""
-    print(f"\n{'peak resident memory':<34}{'ours MiB':>9}{'ort MiB':>9}{'ratio':>8}{'':>8} {'target':>9} {'later':>9}")
+    print(f"\n{NETWORKS[network]}, batch 1: peak resident memory")
+    print(f"{'':<34}{'ours MiB':>9}{'ort MiB':>9}{'ratio':>8}{'':>8} {'target':>9}")
     for what, ours, theirs in (("compile", "compile", "session"), ("run", "run", "inference")):
         ratio = found[ours] / found[theirs]
         row = f"peak memory of {what}"
-        print(f"{row:<34}{found[ours]:>9.0f}{found[theirs]:>9.0f}{ratio:>7.1f}x{'':>8} {verdict(row, ratio)}")
+        print(
+            f"{row:<34}{found[ours]:>9.0f}{found[theirs]:>9.0f}{ratio:>7.1f}x{'':>8} {verdict(row, ratio)}", flush=True
+        )
+
+
+def print_large(found: dict[str, float]) -> None:
+    """The large transformer's row."""
+    ours = found["import"] + found["passes"]
+    print(
+        f"\nTransformer of {LARGE:,} nodes: CPU time (import {found['import']:.1f} s, passes {found['passes']:.1f} s)"
+    )
+    row, ratio = "import + graph passes", ours / found["session"]
+    print(f"{row:<34}{ours:>9.3f}{found['session']:>9.3f}{ratio:>7.1f}x{'':>8} {verdict(row, ratio)}", flush=True)
 
 
 def main() -> None:
@@ -181,14 +241,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="medians are taken over so many (default 5)")
     parser.add_argument("--seed", type=int, default=0, help="of weights and inputs")
-    parser.add_argument("--only", choices=("time", "memory"), help="one of the two tables")
+    parser.add_argument("--network", default="resnet50,bert", help=f"of {', '.join(NETWORKS)} (default all)")
+    parser.add_argument("--only", choices=("time", "memory", "large"), help="one of the tables")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--part", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part:
         part, *arguments = options.part
         calls: dict[str, Callable[[], object]] = {
-            "prepare": lambda: prepare(options.folder, int(arguments[0])),
+            "prepare": lambda: prepare(options.folder, arguments[0], int(arguments[1])),
+            "large": lambda: measure_large(int(arguments[0])),
             "time": lambda: measure_time(options.folder, int(arguments[0])),
             "memory": lambda: measure_memory(options.folder, arguments[0]),
         }
@@ -197,15 +259,18 @@ def main() -> None:
         with relaxed_gc():  # as in the tools
             print(json.dumps(calls[part]()))
         return
-    wanted = (options.only,) if options.only else ("time", "memory")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        child(folder, "prepare", str(options.seed))
-        if "time" in wanted:
-            print_time(child(folder, "time", str(options.rounds)))
-        if "memory" in wanted:
-            parts = ("compile", "run", "session", "inference")
-            print_memory({part: child(folder, "memory", part) for part in parts})
+    wanted = (options.only,) if options.only else ("time", "memory", "large")
+    for network in options.network.split(",") if wanted != ("large",) else ():
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            child(folder, "prepare", network, str(options.seed))
+            if "time" in wanted:
+                print_time(network, child(folder, "time", str(options.rounds)))
+            if "memory" in wanted:
+                parts = ("compile", "run", "session", "inference")
+                print_memory(network, {part: child(folder, "memory", part) for part in parts})
+    if "large" in wanted:
+        print_large(child(Path(), "large", str(options.seed)))
 
 
 if __name__ == "__main__":
