@@ -94,7 +94,7 @@ def _piece(shape: GatherShape, soc: Soc) -> int:
     return even_tile(shape.row, most, BLOCK) if shape.row > most else shape.row
 
 
-_Body = Callable[["_Writer", Expr, int, Expr, int], None]
+_Body = Callable[["IndexedRows", Expr, int, Expr, int], None]
 """Writes (first batch entry, entries, first row, rows)."""
 
 
@@ -116,7 +116,7 @@ def _build(name: str, shape: GatherShape, soc: Soc, body: _Body) -> KernelOp:
     ]
     kb = KernelBuilder(name, args, split.block_dim)
     for start, size in split.bodies(kb):
-        writer = _Writer(kb, shape)
+        writer = IndexedRows(kb, shape)
         if deal_rows:
             body(writer, Expr(), shape.batch, start, size)
         else:
@@ -125,7 +125,7 @@ def _build(name: str, shape: GatherShape, soc: Soc, body: _Body) -> KernelOp:
 
 
 @dataclass
-class _Writer:
+class IndexedRows:
     """Writes the body of a core."""
 
     kb: KernelBuilder

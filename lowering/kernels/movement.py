@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import isqrt, prod
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
@@ -77,7 +77,9 @@ def build_movement(name: str, movement: Movement, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the sources, then the result. Raises NoKernel where a tile does not fit."""
     args = [Arg(f"x{i}", shape, dtype, "r") for i, (shape, dtype) in enumerate(movement.sources)]
     kinds = len({_kind(part, movement) for part in movement.parts})
-    plans = [_plan(part, movement, soc.buffers["ub"] // kinds, soc.vector_cores) for part in movement.parts]
+    room = soc.buffers["ub"] // kinds
+    parts = [piece for part in movement.parts for piece in _pieces(part, movement, room)]
+    plans = [_plan(part, movement, room, soc.vector_cores) for part in parts]
     extents = [plan.dims[plan.dealt].write for plan in plans]
     granules = [plan.granule for plan in plans]
     kb = KernelBuilder(
@@ -126,13 +128,48 @@ def _kind(part: Part, movement: Movement) -> str:
     if part.source is None:
         return "fill"
     source, filled = movement.sources[part.source][1], any(d.read != d.write for d in part.dims)
-    turned = not movement.shared and _is_turned(normalise(part.dims)) and _turns(movement.dtype, source)
+    turned = _is_turned_part(part, movement)
     return f"{source.mlir}{'_turned' if turned else ''}{'_filled' if filled else ''}"
 
 
 def _is_turned(dims: tuple[Dim, ...]) -> bool:
     """Whether the innermost axis of the result is another in the source."""
     return dims[-1].src != 1 and any(d.src == 1 for d in dims[:-1])
+
+
+def _is_turned_part(part: Part, movement: Movement) -> bool:
+    """Whether the tiles of a part turn around in UB."""
+    if part.source is None or movement.shared or not _is_turned(normalise(part.dims)):
+        return False
+    return _turns(movement.dtype, movement.sources[part.source][1])
+
+
+def _width(part: Part, movement: Movement) -> int:
+    """Bytes that an element of a tile takes in UB, as loaded, turned and stored."""
+    source = movement.dtype if part.source is None else movement.sources[part.source][1]
+    bytes_each = movement.dtype.bytes + source.bytes
+    if _is_turned_part(part, movement):
+        return 6 if _bytes(movement.dtype, source) else bytes_each + 2
+    narrow = _bytes(movement.dtype, source) and any(d.read != d.write for d in part.dims)
+    return bytes_each + 2 if narrow else bytes_each
+
+
+def _pieces(part: Part, movement: Movement, room: int) -> list[Part]:
+    """The part, cut along the shorter of the axes that turn where not even 16 of the longer one fit beside it."""
+    dims, budget = list(normalise(part.dims)), room // (2 * _width(part, movement))
+    if not _is_turned_part(part, movement):
+        return [part]
+    short = min(next(i for i, d in enumerate(dims) if d.src == 1), len(dims) - 1, key=lambda i: dims[i].write)
+    axis = dims[short]
+    if _round16(axis.write) * 16 <= budget or axis.read != axis.write:
+        return [part]
+    size, pieces = isqrt(budget) // 16 * 16, list[Part]()
+    for start in range(0, axis.write, size):
+        count = min(size, axis.write - start)
+        dims[short] = replace(axis, read=count, write=count)
+        offsets = part.src_offset + start * axis.src, part.dst_offset + start * axis.dst
+        pieces.append(Part(part.source, *offsets, tuple(dims)))
+    return pieces
 
 
 def _shared_plan(part: Part, movement: Movement, room: int) -> _Plan:
@@ -153,19 +190,14 @@ def _plan(part: Part, movement: Movement, room: int, cores: int) -> _Plan:
     if movement.shared:
         return _shared_plan(part, movement, room)
     dims = normalise(part.dims)
-    source = movement.dtype if part.source is None else movement.sources[part.source][1]
-    wide = movement.dtype.bytes + source.bytes
-    if _bytes(movement.dtype, source) and any(d.read != d.write for d in dims):
-        wide += 2
     inner = dims[-1]
-    turned = part.source is not None and _is_turned(dims) and _turns(movement.dtype, source)
+    turned = _is_turned_part(part, movement)
     if turned:
         # The axes contiguous in the source and in the result come last, the longer one first: it may be cut.
         p = next(i for i, d in enumerate(dims) if d.src == 1)
         pair = sorted((dims[p], inner), key=lambda d: -d.write)
         dims = (*dims[:p], *dims[p + 1 : -1], *pair)
-        wide = 6 if _bytes(movement.dtype, source) else wide + 2
-    budget = room // (2 * wide)
+    budget = room // (2 * _width(part, movement))
     core = 2 if turned else 1
     sizes = [d.write for d in dims]
     rounded = [*sizes[:-2], _round16(sizes[-2]), _round16(sizes[-1])] if turned else sizes

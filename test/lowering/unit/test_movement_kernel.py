@@ -169,3 +169,9 @@ def test_heads(shape: tuple[int, ...], heads: int) -> None:
     cut = np.swapaxes(x.reshape(*shape[:-1], heads, -1), -2, -3)
     np.testing.assert_array_equal(run_operator(SplitHeadsOp(value(ty(shape)), heads=heads), [x]), cut)
     np.testing.assert_array_equal(run_operator(MergeHeadsOp(value(ty(cut.shape))), [np.ascontiguousarray(cut)]), x)
+
+
+def test_both_sides_too_long_to_turn_whole() -> None:
+    x = numbers((1400, 1376))
+    op = TransposeOp(value(ty(x.shape)), perm=[1, 0])
+    np.testing.assert_array_equal(run_operator(op, [x]), x.T)
