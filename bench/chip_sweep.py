@@ -2,6 +2,7 @@
 
     python bench/chip_sweep.py FOLDER --json rows.json [--soc Ascend310P3,Ascend910B3] [--only PATTERN] [--first N]
     python bench/chip_sweep.py FOLDER --json rows.json --timing-only --soc all
+    python bench/chip_page.py rows.json > docs/chip_corpus.md
 
 FOLDER is as for `model_sweep.py`. Columns: tasks, those that run on the AI CPU and why not on a core, modelled time, findings
 of checking mode, the largest error of any output as a part of its range, what rounding alone costs, and the verdict by the
