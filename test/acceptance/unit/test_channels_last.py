@@ -1,11 +1,12 @@
 """A detector exported with its channels last becomes what its twin with the channels first becomes."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 from harness.agreement import compile_program, main_block, relative_error, tasks_of
-from models.detector import detector
+from models.detector import detector, yolo
 from models.light import random_inputs, reference_outputs
 
 from graph_engine.frontend_onnx.importer import import_onnx
@@ -35,14 +36,33 @@ def test_only_the_borders_are_transposed() -> None:
     assert sum(op.name == "ge.transpose" for op in main_block(module).ops) == 3
 
 
+def test_the_larger_twins_are_twins() -> None:
+    x = random_inputs(yolo())["x"]
+    (first,) = reference_outputs(yolo(), {"x": x}).values()
+    (last,) = reference_outputs(yolo(last=True), {"x": x.transpose(0, 2, 3, 1)}).values()
+    np.testing.assert_allclose(first, last, atol=1e-5)
+
+
 @pytest.mark.parametrize("last", [False, True], ids=["nchw", "nhwc"])
-def test_numbers(last: bool) -> None:
-    model = detector(last=last)
+@pytest.mark.parametrize("make", [detector, yolo])
+def test_numbers(make: Any, last: bool) -> None:
+    model = make(last=last)
     feeds = random_inputs(model, 2)
     result = run(compile_program(model), list(feeds.values()), mode="functional", check=True)
     assert result.findings == []
     for value, right in zip(result.outputs, reference_outputs(model, feeds).values(), strict=True):
         assert relative_error(value, right.astype(np.float64)) <= 0.01
+
+
+def test_as_many_tasks_of_a_larger_one() -> None:
+    """Channels cut and joined at every stage, three scales up and down, boxes as rows: of 206 transposes none is a task, and
+    but for the input and the three heads no TransData is left."""
+    model = yolo(last=True)
+    assert sum(node.op_type == "Transpose" for node in model.graph.node) == 206
+    first, last = kinds(compile_program(yolo())), kinds(compile_program(model))
+    assert last == first
+    assert first["TransData"] == 4
+    assert not any("Transpose" in kind for kind in first)
 
 
 def test_as_many_tasks() -> None:
