@@ -142,7 +142,8 @@ it, *checked* where [checking mode](checking.md) finds something, *numbers* wher
 onnxruntime, which is 0 for the kernels of integers. What is left must be *equivalent*; what is neither has *escaped*."""
 REFUSED, CHECKED, NUMBERS, EQUIVALENT, ESCAPED = VERDICTS = ("refused", "checked", "numbers", "equivalent", "escaped")
 WHY = {
-    "drop_flag": "other flags imply the same order",
+    "drop_flag": "a barrier that stands for a flag gives the same order",
+    "drop_barrier": "flags, or another barrier, give the same order",
     "drop_instruction": "it fills padding of a finite promise, or what is overwritten before it is read",
     "wrong_event": "the flag is used in one turn only, in which the rotation is at its first number",
     "late_wait": "what it waits for is ordered by another flag, or the instruction in front touches nothing of it",
