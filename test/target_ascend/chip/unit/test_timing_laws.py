@@ -58,11 +58,11 @@ def test_one_vector_add():
 
 
 def test_a_load_from_ddr_and_then_from_l2():
-    engine, work = TimingEngine(SOC), kernel(load_ub(8704))
-    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 200 + 17408 // 17
-    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 50 + -(-17408 // 114)
+    engine, work = TimingEngine(SOC), kernel(load_ub(10752))
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 200 + 21504 // 21
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 50 + -(-21504 // 114)
     engine.reset()
-    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 200 + 17408 // 17
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 200 + 21504 // 21
 
 
 def test_a_store_stays_in_the_l2():
@@ -72,19 +72,19 @@ def test_a_store_stays_in_the_l2():
 
 
 def test_blocks_share_what_they_read_in_common():
-    common = timed(load_ub(5632), block_dim=8)
-    assert common.kernel_cycles == ISSUE + 200 + -(-11264 // 114)
-    assert (common.bytes_read, common.ddr_bytes_read) == (8 * 11264, 11264)
-    apart = timed(load_ub(5632, offset=affine(s0=5632)), block_dim=8)
-    assert apart.kernel_cycles == ISSUE + 200 + -(-11264 // 17)
-    assert (apart.bytes_read, apart.ddr_bytes_read) == (8 * 11264, 8 * 11264)
+    common = timed(load_ub(5376), block_dim=8)
+    assert common.kernel_cycles == ISSUE + 200 + -(-10752 // 114)
+    assert (common.bytes_read, common.ddr_bytes_read) == (8 * 10752, 10752)
+    apart = timed(load_ub(5376, offset=affine(s0=5376)), block_dim=8)
+    assert apart.kernel_cycles == ISSUE + 200 + 10752 // 21
+    assert (apart.bytes_read, apart.ddr_bytes_read) == (8 * 10752, 8 * 10752)
 
 
 def test_blocks_share_the_ddr_fairly():
-    slow = replace(SOC, ddr=replace(SOC.ddr, total_bytes_per_s=34 * 1060e6))
-    apart = load_ub(5632, offset=affine(s0=5632))
-    assert timed(apart, soc=slow, block_dim=2).kernel_cycles == ISSUE + 200 + -(-11264 // 17)
-    assert timed(apart, soc=slow, block_dim=8).kernel_cycles == ISSUE + 200 + -(-8 * 11264 // 34)
+    slow = replace(SOC, ddr=replace(SOC.ddr, total_bytes_per_s=42 * 1060e6))
+    apart = load_ub(5376, offset=affine(s0=5376))
+    assert timed(apart, soc=slow, block_dim=2).kernel_cycles == ISSUE + 200 + 10752 // 21
+    assert timed(apart, soc=slow, block_dim=8).kernel_cycles == ISSUE + 200 + 8 * 10752 // 42
 
 
 def test_a_footprint_beyond_the_l2_is_fetched_again():
@@ -146,8 +146,8 @@ def double_buffered(tiles: int, elements: int, repeats: int, versions: int) -> K
 
 @pytest.mark.parametrize("repeats", [10, 400, 3000])
 def test_double_buffering_hides_the_smaller_of_load_and_compute(repeats: int):
-    tiles, elements = 20, 8704
-    latency, transfer, compute = 200, elements * 2 // 17, 24 + 2 * repeats
+    tiles, elements = 20, 10752
+    latency, transfer, compute = 200, elements * 2 // 21, 24 + 2 * repeats
     load = latency + transfer
     one = TimingEngine(SOC).launch(launch(), double_buffered(tiles, elements, repeats, 1)).kernel_cycles
     two = TimingEngine(SOC).launch(launch(), double_buffered(tiles, elements, repeats, 2)).kernel_cycles
@@ -159,8 +159,8 @@ def test_double_buffering_hides_the_smaller_of_load_and_compute(repeats: int):
 
 
 def test_barriers_forbid_overlap():
-    both = timed(load_ub(8704), vector(Opcode.VADD, 12800))
-    turns = timed(load_ub(8704), barrier(), vector(Opcode.VADD, 12800))
+    both = timed(load_ub(10752), vector(Opcode.VADD, 12800))
+    turns = timed(load_ub(10752), barrier(), vector(Opcode.VADD, 12800))
     assert both.kernel_cycles == ISSUE + 1224
     assert turns.kernel_cycles == ISSUE + 1224 + 1 + ISSUE + 224
 
@@ -262,7 +262,7 @@ def roofline(work: Kernel, block_dim: int) -> float:
                     start = operand.offset.at(counters) * 2
                     if operand.buffer == X:
                         lines |= set(range(start // 512, (start + count - 1) // 512 + 1))
-    ddr_rate = min(17 * cores, 180e9 / 1060e6)
+    ddr_rate = min(21 * cores, 180e9 / 1060e6)
     return max(macs / 4096 / cores, vector_bytes / 256 / cores, moved / 114 / cores / 2, len(lines) * 512 / ddr_rate)
 
 

@@ -53,7 +53,7 @@ def test_the_numbers_that_change(text: str, values: dict[str, Any], tmp_path: Pa
 def test_bandwidth_of_device_memory_is_the_chips_and_the_cores(tmp_path: Path):
     soc = changed("ddr_bandwidth=360GB/s", tmp_path)
     assert soc.ddr.total_bytes_per_s == 360e9
-    assert soc.path("gm", "ub", "ddr").bytes_per_cycle == 34
+    assert soc.path("gm", "ub", "ddr").bytes_per_cycle == 42
     assert changed("hbm_bandwidth=100x", tmp_path).path("gm", "ub", "ddr").bytes_per_cycle == 114, "no more than its L2"
 
 
