@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from graph_engine.lowering.kernels import integer_steps as integers
 from graph_engine.lowering.kernels import trigonometry_steps as trigonometry
 from graph_engine.lowering.kernels.step import Step, Value, Work
 from graph_engine.target_ascend.isa.model import PREDICATES, DType
@@ -73,6 +74,18 @@ def _long_order(work: Work, a: SSAValue, b: SSAValue) -> SSAValue:
     flipped = [work.vec("adds", low, imm=-(2.0**31), dtype=I32) for low in (low_a, low_b)]
     high = work.vec("muls", order(work, high_a, high_b), imm=2.0, dtype=F16)
     return work.vec("add", high, order(work, *flipped), dtype=F16)
+
+
+def long_extreme(predicate: str) -> Callable[[Work, Step, Sequence[Value]], SSAValue]:
+    """The int64 of two of which the predicate holds."""
+
+    def emit(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+        a, b = (value.view for value in operands)
+        first = work.compare(predicate, _long_order(work, a, b), work.constant(0.0, F16))
+        pairs = zip(work.kb.words(a), work.kb.words(b), strict=True)
+        return _join_words(work, *(work.vec("sel", first, *pair, dtype=I32) for pair in pairs))
+
+    return emit
 
 
 def compare(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
@@ -317,6 +330,10 @@ def _floats(operands: tuple[DType, ...], result: DType) -> bool:
     return all(dtype in FLOATS for dtype in (*operands, result))
 
 
+def _all(dtype: DType) -> Callable[[tuple[DType, ...], DType], bool]:
+    return lambda operands, result: {*operands, result} == {dtype}
+
+
 def _booleans(operands: tuple[DType, ...], result: DType) -> bool:
     return all(dtype is BOOL for dtype in (*operands, result))
 
@@ -368,6 +385,12 @@ TYPED: dict[str, TypedStep] = {
     "ge.sign": TypedStep(sign, _floats_or_int32),
     "ge.abs": TypedStep(magnitude, _floats_or_int32),
     "ge.pow": TypedStep(power, _floats),
+    "ge.add": TypedStep(integers.long_sum(order, minus=False), _all(I64)),
+    "ge.sub": TypedStep(integers.long_sum(order, minus=True), _all(I64)),
+    "ge.maximum": TypedStep(long_extreme("ge"), _all(I64)),
+    "ge.minimum": TypedStep(long_extreme("le"), _all(I64)),
+    "ge.div": TypedStep(integers.division(order, rest=False), _all(I32)),
+    "ge.mod": TypedStep(integers.division(order, rest=True), _all(I32)),
     **{name: in_fp32(function) for name, function in trigonometry.FUNCTIONS.items()},
 }
-"""Operators whose types differ, or that need masks."""
+"""Operators whose types differ, or that need masks; of what they do not take here, some are in `vector_steps` as well."""

@@ -122,8 +122,8 @@ STEPS: dict[str, StepSpec] = {
 
 def takes(op: str, operands: Sequence[DType], result: DType) -> bool:
     """Whether an operator on these element types has a sequence of instructions."""
-    if op in TYPED:
-        return TYPED[op].takes(tuple(operands), result)
+    if op in TYPED and TYPED[op].takes(tuple(operands), result):
+        return True
     spec = STEPS.get(op)
     if spec is None:
         return False
@@ -175,7 +175,7 @@ def emit_step(
 
     It may be the buffer of an operand.
     """
-    if step.op in TYPED:
+    if step.op in TYPED and TYPED[step.op].takes(tuple(operand.dtype for operand in operands), step.dtype):
         work = Work(kb, scratch, target)
         result = TYPED[step.op].emit(work, step, operands)
         work.give_back()
