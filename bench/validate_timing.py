@@ -1,7 +1,7 @@
 """Times of whole networks on the modelled 310P3 beside published measurements.
 
     python bench/validate_timing.py TABLE.csv [--only PATTERN] [--batches 1,8] [--precision fp16] [--cache DIR]
-                                    [--soc NAME|FILE] [--timeout 900] [--page FILE]
+                                    [--kept] [--soc NAME|FILE] [--timeout 900] [--page FILE [--fit FILE] [--ladders]]
 
 TABLE has the columns model, precision, batch, latency_ms, gmac. `published/` builds each network (its MACs agree with
 column gmac, or the row says so), this compiler compiles it and the chip model times it; nothing is read from
@@ -10,7 +10,9 @@ another version of the chip model times them again without compiling. One proces
 
 Prints a row for each, then by network: the error is |ours / published - 1|, a network's is the mean over its batches.
 Networks whose sha256 of the name is odd are those to report; the even ones are those that a chip file may be fitted
-on. `--page` writes the same as a page of the documentation.
+on; rows with pre-processing of images in the model (AIPP) are counted apart. `--kept` takes only what DIR holds.
+`--page` writes the same as a page of the documentation, with what `calibrate.py` printed (`--fit`) and single operators
+beside published ones (`--ladders`).
 """
 
 from __future__ import annotations
@@ -37,6 +39,16 @@ from published.zoo import NETWORKS
 
 Row = dict[str, Any]
 
+FIT = (
+    "`bench/calibrate.py` times the networks with an even sha256 with other values of the chip file, within what their meaning",
+    "allows, and prints the mean |log ratio| of each; only the first was taken into the chip file.",
+)
+REMAINS: tuple[str, ...] = ()
+LADDERS = (
+    "Operators of fp16 alone, their inputs in device memory, on the chips that have published times. Nothing has been fitted",
+    "to these. Ours do not know what a launch waits for on its host, which is most of a published time below 10 us.",
+)
+
 MACS_AGREE = 0.04
 """How far a builder's MACs may be from the table's without a remark."""
 
@@ -51,7 +63,10 @@ def main() -> int:
     parser.add_argument("--soc", default="Ascend310P3", help="chip or chip file")
     parser.add_argument("--cache", type=Path, help="folder of compiled programs, kept (default: none kept)")
     parser.add_argument("--timeout", type=float, default=900, help="seconds a network and batch (default 900)")
+    parser.add_argument("--kept", action="store_true", help="only networks whose compiled program is in the folder")
     parser.add_argument("--page", type=Path, help="also write a page in Markdown")
+    parser.add_argument("--fit", type=Path, help="what calibrate.py printed, for the page")
+    parser.add_argument("--ladders", action="store_true", help="single operators on the page as well")
     parser.add_argument("--one", nargs=2, metavar=("NETWORK", "BATCH"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -63,7 +78,7 @@ def main() -> int:
         return 1
     print("\n".join(summary(rows)))
     if options.page:
-        options.page.write_text(page(rows, options.soc))
+        options.page.write_text("\n".join([*page(rows, options.soc), *further(options.fit, options.ladders), ""]))
     return 0
 
 
@@ -81,6 +96,8 @@ def compare(options: argparse.Namespace) -> list[Row]:
         name, batch = row["model"], int(row["batch"])
         if name not in NETWORKS or not fnmatch.fnmatch(name, options.only) or (batches and batch not in batches):
             continue
+        if options.kept and not (options.cache and cached(options.cache, name, batch).exists()):
+            continue
         ours = in_own_process(name, batch, options)
         if "error" in ours:
             print(
@@ -89,6 +106,7 @@ def compare(options: argparse.Namespace) -> list[Row]:
             )
             continue
         ours |= {"network": name, "batch": batch, "published": float(row["latency_ms"])}
+        ours["aipp"] = row["aipp"] == "yes"
         ours["ratio"] = ours["ms"] / ours["published"]
         rows.append(ours)
         macs = ours["macs"] / batch / 1e9 / float(row["gmac"])
@@ -216,11 +234,12 @@ def summary(rows: Sequence[Row]) -> list[str]:
     lines = [
         f"{'networks':<12}{'number':>8}{'median error':>14}{'p75':>8}{'median ratio':>14}{'best batch':>12}{'Spearman':>10}"
     ]
-    networks = by_network(rows)
+    networks = by_network([row for row in rows if not row["aipp"]])
     for title, chosen in (
         ("to report", {n: r for n, r in networks.items() if to_report(n)}),
         ("to fit on", {n: r for n, r in networks.items() if not to_report(n)}),
-        ("all", networks),
+        ("both", networks),
+        ("with AIPP", by_network([row for row in rows if row["aipp"]])),
     ):
         if not chosen:
             continue
@@ -236,8 +255,8 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def page(rows: Sequence[Row], soc: str) -> str:
-    """The comparison as a page."""
+def page(rows: Sequence[Row], soc: str) -> list[str]:
+    """The comparison as a page's lines."""
     text = [
         "# Times beside published measurements",
         "",
@@ -245,7 +264,8 @@ def page(rows: Sequence[Row], soc: str) -> str:
         "the public model zoo states for one Ascend310P3. `published/` builds the networks; their MACs are those of the",
         "papers. A network's error is the mean over its batches of |ours / published - 1|; the spread between two published",
         "revisions of one figure is 10 % in the median. Networks with an odd sha256 of the name are reported, the others may",
-        "serve to fit the chip file.",
+        "serve to fit the chip file. Figures with pre-processing of images in the model (AIPP) are counted apart: ours have none.",
+        "Best batch: how many curves of three batches and more have theirs where the published curve has it, or a step beside.",
         "",
         "```text",
         *summary(rows),
@@ -262,7 +282,20 @@ def page(rows: Sequence[Row], soc: str) -> str:
         where = ", ".join(f"{count} {kind} {us / last['ms'] / 10:.0f} %" for kind, count, us in last["types"][:3])
         kind = "yes" if to_report(name) else ""
         text.append(f"| {name} | {kind} | {error(found):.0%} | {ratios} | {last['tasks']} | {where} |")
-    return "\n".join([*text, ""])
+    return text
+
+
+def further(fit: Path | None, ladders: bool) -> list[str]:
+    """The rest of the page: the fit, what is known of the remaining errors, single operators."""
+    lines: list[str] = []
+    if fit:
+        lines += ["", "## The fit", "", *FIT, "", "```text", *fit.read_text().strip().splitlines(), "```"]
+    lines += ["", "## What remains", "", *REMAINS]
+    if ladders:
+        from ladders import section
+
+        lines += ["", "## Single operators", "", *LADDERS, "", *section()]
+    return lines
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ class GmAccess:
     movers: int = 1
     indirect: bool = False
     footprints: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
-    moves: dict[int, Move] = field(default_factory=dict[int, Move])
+    moves: dict[tuple[int, int], Move] = field(default_factory=dict[tuple[int, int], Move])
 
 
 @dataclass(slots=True)

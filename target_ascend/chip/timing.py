@@ -100,14 +100,18 @@ class TimingEngine:
         self._flat: dict[tuple[int, int], tuple[Kernel, KernelSteps]] = {}
         self._explained: dict[tuple[int, tuple[tuple[int, int, str], ...]], BlockAccount] = {}
 
-    def launch(self, launch: Launch, kernel: Kernel) -> TaskTiming:
-        """Times one launch. Raises GraphEngineError: a wait without a set before it, moves the chip lacks."""
+    def launch(self, launch: Launch, kernel: Kernel, beside: int = 0) -> TaskTiming:
+        """Times one launch, which shares the L2 and the DDR with `beside` cores of launches that run already.
+
+        Raises GraphEngineError: a wait without a set before it, moves the chip lacks.
+        """
         soc, blocks = self.soc, launch.block_dim
         key = id(kernel), blocks
         if key not in self._flat:
             self._flat[key] = kernel, flatten_kernel(soc, kernel, blocks)
         trace = self._flat[key][1]
         cores = min(blocks, cores_of(soc, kernel))
+        active = cores + beside
         bases = [_address(location) for location in launch.args]
         block_cycles = [0] * blocks
         engines = [0] * len(Pipe)
@@ -115,12 +119,12 @@ class TimingEngine:
         busy: tuple[tuple[Pipe, int, int], ...] = ()
         explained: dict[int, BlockAccount] = {}
         for group in trace.groups:
-            times, lines_in, lines_out = self._device_memory(group, bases, cores)
+            times, lines_in, lines_out = self._device_memory(group, bases, cores, active)
             end, pipes = self._time(kernel, trace, group, times)
             if self.timeline and not busy:
                 busy = _timeline(soc, group, times, trace.flags)
             if self.accounts:
-                explained |= dict.fromkeys(group.blocks, self._explain(trace, group, times, cores))
+                explained |= dict.fromkeys(group.blocks, self._explain(trace, group, times, cores, active))
             count = len(group.blocks)
             for block in group.blocks:
                 block_cycles[block] = end
@@ -191,7 +195,9 @@ class TimingEngine:
             first = _address(tensor.location) >> PAGE_BITS
             self.l2.forget(first, first + tensor.bytes // PAGE_BYTES + 1)
 
-    def _device_memory(self, group: BlockGroup, bases: Sequence[int], cores: int) -> tuple[list[Move], int, int]:
+    def _device_memory(
+        self, group: BlockGroup, bases: Sequence[int], cores: int, active: int
+    ) -> tuple[list[Move], int, int]:
         """Latency and transfer of every device memory move of a group, and the lines that the L2 fetched and wrote back."""
         l2 = self.l2
         times: list[Move] = []
@@ -201,7 +207,7 @@ class TimingEngine:
                 lines = len(group.blocks) * -(-access.handled // l2.line_bytes)
                 fetched += 0 if access.write else lines
                 written += lines if access.write else 0
-                times.append(self._move(access, lines, cores))
+                times.append(self._move(access, lines, cores, active))
                 continue
             address = bases[access.argument] + offset
             low = address & (PAGE_BYTES - 1)
@@ -211,16 +217,17 @@ class TimingEngine:
             lines_in, lines_out = l2.touch(address >> PAGE_BITS, footprint, access.write)
             fetched += lines_in
             written += lines_out
-            times.append(self._move(access, lines_in + lines_out, cores))
+            times.append(self._move(access, lines_in + lines_out, cores, active))
         return times, fetched, written
 
-    def _move(self, access: GmAccess, lines: int, cores: int) -> Move:
+    def _move(self, access: GmAccess, lines: int, cores: int, active: int) -> Move:
         """Latency and transfer of a move for which the L2 fetches and writes back `lines`."""
-        move = access.moves.get(lines)
+        move = access.moves.get((lines, active))
         if move is None:
             movers = min(access.movers, cores)
             ddr_bytes = lines * self.l2.line_bytes
-            move = access.moves[lines] = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, cores)
+            move = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, active)
+            access.moves[lines, active] = move
         return move
 
     def _time(self, kernel: Kernel, trace: KernelSteps, group: BlockGroup, times: list[Move]) -> tuple[int, list[int]]:
@@ -238,10 +245,12 @@ class TimingEngine:
             group.timed[key] = max(ends, default=0), busy
         return group.timed[key]
 
-    def _explain(self, trace: KernelSteps, group: BlockGroup, times: list[Move], cores: int) -> BlockAccount:
+    def _explain(
+        self, trace: KernelSteps, group: BlockGroup, times: list[Move], cores: int, active: int
+    ) -> BlockAccount:
         """Where the cycles of a group's blocks go; a transfer that takes longer than through the L2 alone is the DDR's."""
         moves = tuple(
-            (latency, transfer, "ddr" if transfer > self._move(access, 0, cores)[1] else "l2")
+            (latency, transfer, "ddr" if transfer > self._move(access, 0, cores, active)[1] else "l2")
             for (access, _), (latency, transfer) in zip(group.accesses, times, strict=True)
         )
         key = id(group), moves

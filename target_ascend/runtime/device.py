@@ -177,9 +177,9 @@ def time_program(
 
     engine = TimingEngine(soc, timeline=timeline, accounts=accounts)
 
-    def cost(task: Task) -> Cost[TaskTiming]:
+    def cost(task: Task, beside: int) -> Cost[TaskTiming]:
         if isinstance(task, Launch):
-            timing = engine.launch(task, program.kernels[task.kernel])
+            timing = engine.launch(task, program.kernels[task.kernel], beside)
             return Cost(timing.us, timing)
         if isinstance(task, AicpuCall):
             return Cost(engine.aicpu_us(task))

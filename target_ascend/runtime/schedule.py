@@ -91,6 +91,10 @@ class _Units:
         units, count = self.needed(task)
         return units[count - 1] if count else 0.0
 
+    def busy_at(self, time: float) -> int:
+        """How many AI Cores other launches hold at `time`."""
+        return sum(until > time for until in (*self.cores, *self.vector))
+
     def hold(self, task: Task, until: float) -> None:
         units, count = self.needed(task)
         units[:count] = [until] * count
@@ -99,7 +103,7 @@ class _Units:
 
 def place_tasks(
     entry: EntryPoint,
-    cost: Callable[[Task], Cost[T]],
+    cost: Callable[[Task, int], Cost[T]],
     *,
     cores: int,
     aicpus: int = 1,
@@ -109,7 +113,8 @@ def place_tasks(
 ) -> list[Placed[T]]:
     """Simulates the devices: of all tasks that could start, the one that can start first does, on the cores it needs.
 
-    `cost` is called once for each launch, copy and AICPU call, in order of start. A launch holds min(block_dim,
+    `cost` is called once for each launch, copy and AICPU call, in order of start, with the number of AI Cores that other
+    launches of the device hold at that time. A launch holds min(block_dim,
     `cores`) AI Cores of its stream's device, or of `vector_cores` where it is `on_vector`; an AICPU call one of `aicpus`. A record or wait takes `event_us`.
     Of tasks that can start at the same time, that of the first stream does.
     """
@@ -134,7 +139,9 @@ def place_tasks(
         stream = entry.streams[number]
         step = Step(number, heads[number], stream.tasks[heads[number]])
         heads[number] += 1
-        spent: Cost[T] = Cost(event_us) if isinstance(step.task, Record | Wait) else cost(step.task)
+        spent: Cost[T] = Cost(event_us)
+        if not isinstance(step.task, Record | Wait):
+            spent = cost(step.task, devices[stream.device].busy_at(start))
         placed.append(Placed(step, start, spent))
         clocks[number] = start + spent.us
         devices[stream.device].hold(step.task, clocks[number])

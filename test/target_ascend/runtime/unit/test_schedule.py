@@ -18,7 +18,7 @@ def entry(*streams: tuple[Task, ...]) -> EntryPoint:
 
 
 def place(point: EntryPoint, us: dict[str, float], *, event_us: float = 0.0) -> dict[str, Placed]:
-    def cost(task: Task) -> Cost:
+    def cost(task: Task, beside: int) -> Cost:
         assert isinstance(task, Launch | AicpuCall)
         return Cost(us[task.name])
 
@@ -91,7 +91,7 @@ def test_order_and_times_respect_streams_events_and_cores(point: EntryPoint, ran
     us = {t.name: random.randint(1, 9) for s in point.streams for t in s.tasks if isinstance(t, Launch)}
     order = execution_order(point)
     placed = place_tasks(
-        point, lambda task: Cost(us[task.name]) if isinstance(task, Launch) else Cost(0), cores=8, event_us=0.5
+        point, lambda task, _: Cost(us[task.name]) if isinstance(task, Launch) else Cost(0), cores=8, event_us=0.5
     )
     everything = [(i, j) for i, stream in enumerate(point.streams) for j in range(len(stream.tasks))]
     for steps in (order, [p.step for p in placed]):
