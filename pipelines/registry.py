@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "eliminate-common-subexpressions": (
         "graph_engine.transforms.eliminate_common_subexpressions:EliminateCommonSubexpressions"
     ),
+    "expand-requantized": "graph_engine.transforms.expand_requantized:ExpandRequantized",
     "fuse-quantized": "graph_engine.transforms.fuse_quantized:FuseQuantized",
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
     "expand-dynamic-quantized": "graph_engine.transforms.expand_dynamic_quantized:ExpandDynamicQuantized",
@@ -43,6 +44,7 @@ PASSES: dict[str, str] = {
     "expand-conv3d": "graph_engine.transforms.expand_conv3d:ExpandConv3dPass",
     "expand-recurrence": "graph_engine.transforms.expand_recurrence:ExpandRecurrencePass",
     "expand-indexing": "graph_engine.transforms.expand_indexing:ExpandIndexingPass",
+    "expand-by-halves": "graph_engine.transforms.expand_by_halves:ExpandByHalves",
     "fuse-softplus": "graph_engine.transforms.fuse_softplus:FuseSoftplus",
     "fuse-gelu": "graph_engine.transforms.fuse_gelu:FuseGelu",
     "fuse-swish": "graph_engine.transforms.fuse_swish:FuseSwish",

@@ -1,4 +1,4 @@
-"""Bring operators on indices into the forms that have kernels: one_hot as a comparison, the others along the last axis.
+"""Bring operators on places into the forms that have kernels: one_hot and trilu as choices, others along the last axis.
 
     %y = ge.one_hot %i, %values {depth = 10} : (tensor<4xi64>, tensor<2xf32>) -> tensor<4x10xf32>
     // becomes, between reshapes and beside the same for negative indices,
@@ -24,7 +24,7 @@ from graph_engine.dialects.ge.indexing import GatherElementsOp, OneHotOp, Scatte
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, OrOp, SelectOp
 from graph_engine.dialects.ge.selection import TopKOp
-from graph_engine.dialects.ge.shape import TransposeOp
+from graph_engine.dialects.ge.shape import TransposeOp, TriluOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.made_operators import Made
 from graph_engine.transforms.pass_base import EXACT, GePass
@@ -55,6 +55,25 @@ class ExpandOneHot(Pattern):
         here = made.put(OrOp(equal(0), equal(-depth)))
         off, on = (made.part(op.values, 0, i) for i in range(2))
         result = made.put(SelectOp(here, on, off, result_type=op.result.type))
+        rewriter.replace(op, made.needed([result]), [result])
+        return True
+
+
+class SelectTriangle(Pattern):
+    """trilu with a known diagonal -> a choice between x and zero."""
+
+    name = "select-triangle"
+    root: ClassVar[tuple[type[Operation], ...]] = (TriluOp,)
+
+    def rewrite(self, op: TriluOp, rewriter: CountedRewriter) -> bool:
+        shape, dtype = shape_of(op.x), element_name(element_of(op.x))
+        if DYNAMIC in shape or 0 in shape or op.diagonal is not None or dtype not in LARGEST_EXACT:
+            return False
+        made = Made()
+        ones = np.ones(shape[-2:], np.bool_)
+        mask = (np.triu if op.upper.value.data else np.tril)(ones, op.k.value.data)
+        zero = made.number(0, op.x)
+        result = made.put(SelectOp(made.numbers(mask, "triangle"), op.x, zero))
         rewriter.replace(op, made.needed([result]), [result])
         return True
 
@@ -116,4 +135,4 @@ class ExpandIndexingPass(GePass):
     numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ExpandOneHot(), IndexLastAxis()])
+        apply_patterns(op, [ExpandOneHot(), SelectTriangle(), IndexLastAxis()])

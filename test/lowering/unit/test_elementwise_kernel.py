@@ -184,7 +184,7 @@ def several_results() -> Any:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "unknown size": (lambda: ge.ReluOp(value((-1, 4))), "not known"),
-    "integers": (lambda: ge.AddOp(value((4,), "i64"), value((4,), "i64")), "ge.add of i64"),
+    "integers": (lambda: ge.MulOp(value((4,), "i64"), value((4,), "i64")), "ge.mul of i64"),
     "no elements": (lambda: ge.ReluOp(value((0, 4))), "no elements"),
     "no instruction": (
         lambda: fused([value((4,))], lambda x: [t := ModOp(x, x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",

@@ -1,0 +1,111 @@
+"""Reduce and sum along what no reduction instruction takes, integers and products, by halves: a logarithm of steps.
+
+    %y = ge.reduce_max %x {axes = [1]} : (tensor<4x8xi32>) -> tensor<4x1xi32>
+    // becomes, with parts of 4, 2 and 1 columns,
+    %1 = ge.maximum %x[:, :4], %x[:, 4:];  %2 = ge.maximum %1[:, :2], %1[:, 2:];  %y = ge.maximum %2[:, :1], %2[:, 1:]
+
+A running sum of integers adds to every element the one 1, 2, 4, ... places before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
+from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MaximumOp, MinimumOp, MulOp
+from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.reduction import (
+    CumSumOp,
+    ReduceMaxOp,
+    ReduceMinOp,
+    ReduceOp,
+    ReduceProdOp,
+    ReduceSumOp,
+)
+from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.made_operators import Made
+from graph_engine.transforms.pass_base import ROUNDING, GePass
+
+INTEGERS = ("i32", "i64")
+COMBINED: dict[type[ReduceOp], tuple[type[BinaryOp], tuple[str, ...]]] = {
+    ReduceSumOp: (AddOp, INTEGERS),
+    ReduceMaxOp: (MaximumOp, INTEGERS),
+    ReduceMinOp: (MinimumOp, INTEGERS),
+    ReduceProdOp: (MulOp, ("f16", "f32", "i32")),
+}
+"""What combines two elements, and the element types that it is used for."""
+
+
+def _is_open(*values: SSAValue) -> bool:
+    return any(extent in (0, DYNAMIC) for value in values for extent in shape_of(value))
+
+
+class ReduceByHalves(Pattern):
+    """A reduction -> its halves combined, axis by axis."""
+
+    name = "reduce-by-halves"
+    root: ClassVar[tuple[type[Operation], ...]] = tuple(COMBINED)
+
+    def rewrite(self, op: ReduceOp, rewriter: CountedRewriter) -> bool:
+        combine, types = COMBINED[type(op)]
+        if element_name(element_of(op.x)) not in types or _is_open(op.x) or not op.ints("axes"):
+            return False
+        made = Made()
+        x: SSAValue = op.x
+        for axis in sorted(axis % len(shape_of(op.x)) for axis in op.ints("axes")):
+            while (extent := shape_of(x)[axis]) > 1:
+                half = extent // 2
+                both = made.put(combine(made.part(x, axis, 0, half), made.part(x, axis, half, half)))
+                rest = [made.part(x, axis, 2 * half)] if extent % 2 else []
+                x = made.joined([both, *rest], axis)
+        result = made.shaped(x, shape_of(op.result))
+        rewriter.replace(op, made.needed([result]), [result])
+        return True
+
+
+class SumByDoubling(Pattern):
+    """cum_sum of integers -> sums with what stands 1, 2, 4, ... places before, zeros at the begin."""
+
+    name = "sum-by-doubling"
+    root: ClassVar[tuple[type[Operation], ...]] = (CumSumOp,)
+
+    def rewrite(self, op: CumSumOp, rewriter: CountedRewriter) -> bool:
+        shape, dtype = shape_of(op.x), element_name(element_of(op.x))
+        if dtype not in INTEGERS or not shape or _is_open(op.x):
+            return False
+        axis, made = op.axis.value.data % len(shape), Made()
+        reverse = bool(op.reverse.value.data)
+
+        def moved(x: SSAValue, places: int) -> SSAValue:
+            """x that many places later, or earlier if the sum runs backwards."""
+            kept = made.part(x, axis, places if reverse else 0, shape[axis] - places)
+            extents = [places if i == axis else n for i, n in enumerate(shape)]
+            zeros = made.numbers(np.zeros(extents, numpy_dtype(dtype)), "zeros")
+            return made.joined([kept, zeros] if reverse else [zeros, kept], axis)
+
+        x: SSAValue = op.x
+        if op.exclusive.value.data:
+            x = moved(x, 1) if shape[axis] > 1 else made.numbers(np.zeros(shape, numpy_dtype(dtype)), "zeros")
+        places = 1
+        while places < shape[axis]:
+            x = made.put(AddOp(x, moved(x, places)))
+            places *= 2
+        rewriter.replace(op, made.needed([x]), [x])
+        return True
+
+
+@dataclass(frozen=True)
+class ExpandByHalves(GePass):
+    """Applies the patterns above."""
+
+    name = "expand-by-halves"
+    numerics = ROUNDING
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns(op, [ReduceByHalves(), SumByDoubling()])
