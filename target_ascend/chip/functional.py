@@ -136,12 +136,13 @@ class FunctionalEngine:
 
     def _compile(self, kernel: Kernel) -> CompiledKernel:
         numbers = iter(range(1 << 62))
+        built: dict[int, Step | None] = {}
 
         def sequence(body: tuple[Node, ...], slot: int) -> Step:
             steps: list[Step] = []
             for node in body:
                 if isinstance(node, Instr):
-                    step = self._instruction(kernel, node, next(numbers))
+                    step = self._instruction(kernel, node, next(numbers), built)
                     if step is not None:
                         steps.append(step)
                 elif isinstance(node, Loop):
@@ -158,11 +159,14 @@ class FunctionalEngine:
                 ranges.append((0, 1 << 62, sequence((node,), 1)))
         return CompiledKernel(kernel, ranges)
 
-    def _instruction(self, kernel: Kernel, instr: Instr, number: int) -> Step | None:
+    def _instruction(self, kernel: Kernel, instr: Instr, number: int, built: dict[int, Step | None]) -> Step | None:
+        """Its executor; without a checker, which tells them apart, one instruction in several places has one of `built`."""
         site = Site(self.core, kernel.buffers, instr, kernel.name, number)
-        if self.checker is None:
-            return build_step(site)
-        return self.checker.wrap(site)
+        if self.checker is not None:
+            return self.checker.wrap(site)
+        if id(instr) not in built:
+            built[id(instr)] = build_step(site)
+        return built[id(instr)]
 
 
 def _sequence(steps: list[Step]) -> Step:

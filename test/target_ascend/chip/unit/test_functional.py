@@ -11,7 +11,8 @@ from models.kernel_builder import F16, F32, KernelBuilder, slot
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
-from graph_engine.target_ascend.isa.model import DType, Kernel, Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.encoding import decode_kernel, encode_kernel
+from graph_engine.target_ascend.isa.model import Blocks, DType, Kernel, Opcode, Pipe, Space
 from graph_engine.target_ascend.om.program import Location, Segment
 from graph_engine.target_ascend.soc.soc import load_soc
 
@@ -59,6 +60,26 @@ def half(x: Any) -> Any:
 RNG = np.random.default_rng(7)
 X = half(RNG.normal(size=(3, 5, 16)) * 4)
 Y = half(RNG.normal(size=(3, 5, 16)) * 4)
+
+
+@MODES
+def test_one_instruction_in_several_places_runs_in_each(real_bytes: bool) -> None:
+    b = KernelBuilder()
+    source, result = b.arg(X.nbytes), b.arg(X.nbytes, "w")
+    view = b.view(b.alloc(Space.UB, X.nbytes), X.shape, F16)
+    b.copy(view, b.view(source, X.shape, F16))
+    for _ in range(3):
+        b.emit(Opcode.VADDS, view, view, immediate=0.3)
+    b.copy(b.view(result, X.shape, F16), view)
+    kernel = decode_kernel(encode_kernel(b.build()))
+    (block,) = kernel.body
+    assert isinstance(block, Blocks)
+    assert len(set(map(id, block.body))) == len(block.body) - 2
+    (raw,) = run(kernel, [X], [X.nbytes], real_bytes)
+    expected = X
+    for _ in range(3):
+        expected = half(expected.astype(np.float32) + np.float32(np.float16(0.3)))
+    assert np.array_equal(raw.view(np.float16).reshape(X.shape), expected)
 
 
 @MODES
