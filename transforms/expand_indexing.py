@@ -5,7 +5,8 @@
     %0 = ge.compare %i, %counter {predicate = "eq"} : (tensor<4x1xi64>, tensor<1x10xi64>) -> tensor<4x10xi1>
     %y = ge.select %0, %on, %off : (tensor<4x10xi1>, tensor<1xf32>, tensor<1xf32>) -> tensor<4x10xf32>
 
-gather_elements, scatter_elements and top_k along another axis than the last stand between transpositions.
+gather_elements, scatter_elements and top_k along another axis than the last stand between transpositions. A top_k of a long
+row begins with parts of it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
+from graph_engine.dialects.ge.elementwise import AddOp
 from graph_engine.dialects.ge.indexing import GatherElementsOp, OneHotOp, ScatterElementsOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, OrOp, SelectOp
@@ -31,6 +33,10 @@ from graph_engine.transforms.pass_base import EXACT, GePass
 
 LARGEST_EXACT = {"f16": 1 << 11, "f32": 1 << 11, "i32": 1 << 31, "i64": 1 << 31}
 """Numbers that an element type of indices counts exactly; fp32 may become fp16."""
+
+
+PARTS, LONGEST_PART = 8, 4096
+"""Parts of a row from which the largest elements are taken side by side, and elements of a part at most."""
 
 
 class ExpandOneHot(Pattern):
@@ -114,10 +120,44 @@ class IndexLastAxis(Pattern):
         turned = axis != len(shape) - 1
         if turned:
             operands = [made.put(TransposeOp(value, perm=perm)) for value in operands]
-        inner = _along_last(op, operands)
-        made.made.append(inner)
-        results = [made.put(TransposeOp(value, perm=back)) if turned else value for value in inner.results]
+        inner = made.put_all(_along_last(op, operands))
+        results = [made.put(TransposeOp(value, perm=back)) if turned else value for value in inner]
         rewriter.replace(op, made.made, results)
+        return True
+
+
+class SplitTopK(Pattern):
+    """top_k of a long row -> of its parts, which the cores share, and of what they give.
+
+    Parts keep the order of places, so that of equal elements the first one still comes first.
+    """
+
+    name = "split-top-k"
+    root: ClassVar[tuple[type[Operation], ...]] = (TopKOp,)
+
+    def rewrite(self, op: TopKOp, rewriter: CountedRewriter) -> bool:
+        shape, k = shape_of(op.x), op.k.value.data
+        if DYNAMIC in shape or 0 in shape or op.axis.value.data % len(shape) != len(shape) - 1 or op.count is not None:
+            return False
+        *lead, row = shape
+        parts = max(PARTS, -(-row // LONGEST_PART))
+        each = row // parts
+        taken, rest = min(k, each), row - parts * each
+        if parts * taken + rest > row // 4 and not (row > LONGEST_PART and parts * taken + rest < row):
+            return False
+        made, largest = Made(), bool(op.largest.value.data)
+        cut = made.shaped(made.part(op.x, len(lead), 0, parts * each), (*lead, parts, each))
+        values, places = made.put_all(TopKOp(cut, k=taken, largest=largest))
+        starts = made.numbers(np.arange(parts, dtype=np.int64)[:, None] * each, "starts")
+        places = made.put(AddOp(places, starts))
+        values, places = (made.shaped(value, (*lead, parts * taken)) for value in (values, places))
+        if rest:
+            behind = np.broadcast_to(np.arange(parts * each, row), (*lead, rest))
+            values = made.joined([values, made.part(op.x, len(lead), parts * each, rest)], len(lead))
+            places = made.joined([places, made.numbers(np.ascontiguousarray(behind), "places")], len(lead))
+        best, where = made.put_all(TopKOp(values, k=k, largest=largest))
+        results = [best, made.put(GatherElementsOp(places, where, axis=-1))]
+        rewriter.replace(op, made.needed(results), results)
         return True
 
 
@@ -135,4 +175,4 @@ class ExpandIndexingPass(GePass):
     numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ExpandOneHot(), SelectTriangle(), IndexLastAxis()])
+        apply_patterns(op, [ExpandOneHot(), SelectTriangle(), IndexLastAxis(), SplitTopK()])

@@ -35,6 +35,11 @@ class Made:
         self.made.append(op)
         return op.results[0]
 
+    def put_all(self, op: GeOp) -> Sequence[SSAValue]:
+        """The results of an operator that has several, computed when the graph runs."""
+        self.made.append(op)
+        return op.results
+
     def constant(self, constant: Known) -> SSAValue:
         """A constant, once however often it is asked for."""
         if constant not in self.constants:

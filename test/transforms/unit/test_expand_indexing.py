@@ -63,6 +63,12 @@ def test_top_k_of_equal_and_largest_elements() -> None:
     top_k(-x, 6, largest=0)
 
 
+@pytest.mark.parametrize("shape", [(20003,), (2, 4100)], ids=str)
+def test_top_k_of_long_rows(shape: tuple[int, ...]) -> None:
+    x = RNG.integers(0, 2000, shape).astype(np.float32)
+    assert top_k(x, 20).count("TopKD") > 1
+
+
 @settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_top_k_of_any_shape(data: st.DataObject) -> None:
