@@ -55,6 +55,12 @@ def nc1hwc0(c0: int = 16, pad: str = "zero") -> Encoding:
 
 
 @cache
+def ndc1hwc0(c0: int = 16, pad: str = "zero") -> Encoding:
+    """`#layout.ndc1hwc0<c0, pad>`."""
+    return NDC1HWC0.of(c0=c0, pad=pad)
+
+
+@cache
 def fractal_z(n0: int = 16, c0: int = 16, groups: int = 1, pad: str = "zero") -> Encoding:
     """`#layout.fractal_z<n0, c0, groups, pad>`."""
     return FractalZ.of(n0=n0, c0=c0, groups=groups, pad=pad)

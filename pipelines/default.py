@@ -62,7 +62,6 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "expand-dynamic-quantized"),
     (Phase.FUSED, "expand-resize"),
     (Phase.FUSED, "expand-cum-sum"),
-    (Phase.FUSED, "expand-conv3d"),
     (Phase.FUSED, "expand-recurrence"),
     (Phase.FUSED, "expand-indexing"),
     (Phase.FUSED, "expand-by-halves"),

@@ -31,7 +31,7 @@ SECTIONS = ("GraphFusion", "UBFusion")
 
 REQUIRED = frozenset({"ge-infer-shapes"})
 """Passes of the phases below that cannot be switched off: what comes later needs their work."""
-OTHER_FORMS = frozenset({"expand-batch-norm", "expand-conv3d", "expand-cum-sum", "expand-resize"})
+OTHER_FORMS = frozenset({"expand-batch-norm", "expand-cum-sum", "expand-resize"})
 """Passes of the fused phase that fuse nothing, but write an operator in others that have kernels."""
 _OPTIONAL_PHASES = (Phase.SIMPLIFIED, Phase.FUSED, Phase.GROUPED)
 _OPTIONAL_ELSEWHERE = ("narrow-int64", "eliminate-transdata", "double-buffer")

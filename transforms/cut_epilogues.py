@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.attention import attention_of
-from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp
 from graph_engine.dialects.ge.elementwise import ClipOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.gated import gated_of
@@ -47,7 +47,7 @@ def groups_of(fused: FusedOp, soc: Soc) -> list[list[Operation]]:
         return [members] if not soc.has("split") else [members[:1], members[1:-1], [attention.result]]
     if soc.has("split") and gated_of(fused) is not None:
         return [members[:1], members[1:2], members[2:]]
-    if not soc.has("split") or not isinstance(fused.anchor_op, Conv2dOp | MatmulOp):
+    if not soc.has("split") or not isinstance(fused.anchor_op, Conv2dOp | Conv3dOp | MatmulOp):
         return [members]
     end = members.index(fused.anchor_op) + 1
     if end < len(members) and on_the_way(members[end], soc):
@@ -61,7 +61,7 @@ def cut(rewriter: CountedRewriter, fused: FusedOp, sizes: Sequence[int]) -> None
     for size in sizes:
         group, parts = parts[:size], parts[size:]
         if size > 1:
-            anchor = next((op for op in group if isinstance(op, Conv2dOp | MatmulOp | SoftmaxOp)), group[0])
+            anchor = next((op for op in group if isinstance(op, Conv2dOp | Conv3dOp | MatmulOp | SoftmaxOp)), group[0])
             gather(rewriter, group, anchor)
 
 

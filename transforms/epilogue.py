@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
@@ -26,7 +26,7 @@ from graph_engine.transforms.fusion import LEAVES, gather, only_reader, single_u
 from graph_engine.transforms.remarks import Kind, missed, wanted
 from graph_engine.transforms.stored_values import FRACTAL_ROWS, is_row, is_scalar
 
-Anchor = Conv2dOp | MatmulOp
+Anchor = Conv2dOp | Conv3dOp | MatmulOp
 
 MAX_OPERATORS = 8
 """Members behind the anchor at most: each adds instructions to every tile."""
@@ -64,8 +64,8 @@ def obstacle(user: Operation, value: SSAValue, anchor: Anchor, soc: Soc) -> tupl
 def _repeats(operand: SSAValue, anchor: Anchor) -> bool:
     """Whether an operand is one number, or one value a channel of a feature map or a column of a matrix of whole blocks."""
     shape, result = shape_of(operand), shape_of(anchor.result)
-    if isinstance(anchor, Conv2dOp):
-        return is_scalar(operand) or shape == (1, result[1], 1, 1)
+    if not isinstance(anchor, MatmulOp):
+        return is_scalar(operand) or shape == (1, result[1], *(1 for _ in result[2:]))
     return is_scalar(operand) or is_row(operand, result, FRACTAL_ROWS)
 
 

@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.control_flow import RegionOp
-from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp
 from graph_engine.dialects.ge.core import GeOp, element_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
@@ -35,7 +35,7 @@ from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 
 def is_bias(op: Operation, index: int) -> bool:
     """Whether operand `index` of `op` only ever joins an accumulator of the Cube."""
-    return isinstance(op, Conv2dOp | MatmulOp) and index == 2
+    return isinstance(op, Conv2dOp | Conv3dOp | MatmulOp) and index == 2
 
 
 def stays(op: Operation, index: int) -> bool:

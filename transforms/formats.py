@@ -19,7 +19,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
 from graph_engine.dialects.ge.channels import ChannelShuffleOp, DepthToSpaceOp
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
@@ -33,7 +33,17 @@ from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, Reduce
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
 from graph_engine.dialects.ge.upsampling import repeats_pixels
-from graph_engine.dialects.layout import Encoding, Pad, fractal_nz, fractal_z, fractal_z_kn, is_plain, nc1hwc0
+from graph_engine.dialects.layout import (
+    Encoding,
+    Pad,
+    fractal_nz,
+    fractal_z,
+    fractal_z_3d,
+    fractal_z_kn,
+    is_plain,
+    nc1hwc0,
+    ndc1hwc0,
+)
 from graph_engine.transforms.padding import (
     all_zero,
     elementwise_padding,
@@ -55,8 +65,9 @@ class Formats:
 
 
 def is_feature_map(value: SSAValue) -> bool:
-    """Whether NC1HWC0 can hold the value: rank 4, known channels, a float type or a mask inside a group of floats."""
-    known = len(shape_of(value)) == 4 and shape_of(value)[1] != DYNAMIC
+    """Whether NC1HWC0, NDC1HWC0 of volumes, can hold the value: rank 4 or 5, known channels, a float type or a mask
+    inside a group of floats."""
+    known = len(shape_of(value)) in (4, 5) and shape_of(value)[1] != DYNAMIC
     return known and (element_name(element_of(value)) in ("f16", "f32") or is_inner_mask(value))
 
 
@@ -99,7 +110,7 @@ class FormatRules:
         match op:
             case FusedOp():
                 return self.own_family(op.anchor_op)
-            case Conv2dOp() | Conv2dIntegerOp() if Conv2dOp.name in self.heavy:
+            case Conv2dOp() | Conv3dOp() | Conv2dIntegerOp() if Conv2dOp.name in self.heavy:
                 return Family.NC1HWC0
             case MatmulOp() if op.name in self.heavy:
                 return Family.FRACTAL_NZ
@@ -154,14 +165,18 @@ class FormatRules:
             return None
         c0 = self._c0(op.result)
         full = shape_of(op.result)[1] % c0 == 0
+        volumes = len(shape_of(op.result)) == 5
+        if volumes and not (isinstance(op, Conv3dOp) or rides_along(op)):
+            return None
+        blocks = ndc1hwc0 if volumes else nc1hwc0
         match op:
-            case Conv2dOp():
-                if not on_the_cube(op.x):
-                    return None
+            case Conv2dOp() | Conv3dOp():
                 groups, channels = op.group.value.data, shape_of(op.x)[1]
-                x = keep(given[0], nc1hwc0(c0), strict=channels % c0 != 0)
-                w = keep(given[1], fractal_z(FRACTAL_ROWS, c0, groups), strict=True)
-                return Formats((x, w, None)[: len(given)], nc1hwc0(c0))
+                if not on_the_cube(op.x) or (volumes and (groups > 1 or DYNAMIC in (*shape_of(op.x), *shape_of(op.w)))):
+                    return None
+                x = keep(given[0], blocks(c0), strict=channels % c0 != 0)
+                stored = fractal_z_3d(FRACTAL_ROWS, c0) if volumes else fractal_z(FRACTAL_ROWS, c0, groups)
+                return Formats((x, keep(given[1], stored, strict=True), None)[: len(given)], blocks(c0))
             case ChannelShuffleOp() | LrnOp():
                 # Both kernels turn the blocks to rows of channels and back, with zeros behind the last channel.
                 if element_name(element_of(op.x)) != "f16" or DYNAMIC in shape_of(op.x):
@@ -181,17 +196,19 @@ class FormatRules:
                 if operands is None:
                     return None
                 return Formats(
-                    operands, nc1hwc0(c0, "zero" if full else elementwise_padding(op, operands, self.saturating))
+                    operands, blocks(c0, "zero" if full else elementwise_padding(op, operands, self.saturating))
                 )
             case _:
                 return None
 
     def _elementwise_feature_maps(self, op: GeOp, given: Sequence[Format]) -> tuple[Format, ...] | None:
-        channels, c0 = shape_of(op.result)[1], self._c0(op.result)
+        (_, channels, *extents), c0 = shape_of(op.result), self._c0(op.result)
+        blocks = ndc1hwc0 if len(extents) == 3 else nc1hwc0
         operands: list[Format] = []
         for value, format in zip(op.operands, given, strict=True):
-            if is_feature_map(value) and shape_of(value)[1] == channels:
-                operands.append(keep(format, nc1hwc0(c0)))
+            like = len(shape_of(value)) == len(extents) + 2
+            if like and is_feature_map(value) and shape_of(value)[1] == channels:
+                operands.append(keep(format, blocks(c0)))
             elif is_scalar(value):
                 operands.append(None)
             else:

@@ -21,7 +21,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp, ConvOp
 from graph_engine.dialects.ge.core import element_of
 from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MulOp
 from graph_engine.dialects.ge.normalization import BatchNormOp
@@ -100,16 +100,16 @@ class FoldScaleIntoConv(Pattern):
         return False
 
 
-def _foldable_conv(value: SSAValue, user: Operation) -> Conv2dOp | None:
+def _foldable_conv(value: SSAValue, user: Operation) -> ConvOp | None:
     """The convolution with constant weights that yields `value` for `user` alone."""
     conv = value.owner
-    if not isinstance(conv, Conv2dOp) or single_user(value) is not user or known(conv.w) is None:
+    if not isinstance(conv, ConvOp) or single_user(value) is not user or known(conv.w) is None:
         return None
     return conv if conv.b is None or known(conv.b) is not None else None
 
 
 def _replace_conv(
-    rewriter: CountedRewriter, op: Operation, conv: Conv2dOp, factor: Known | None, shift: Known | None
+    rewriter: CountedRewriter, op: Operation, conv: ConvOp, factor: Known | None, shift: Known | None
 ) -> None:
     """Puts conv2d(x, w * factor, b * factor + shift) in place of `op`; arithmetic in fp32, results in conv's types."""
     weights, bias = known(conv.w), known(conv.b)
@@ -118,7 +118,7 @@ def _replace_conv(
     outputs = weights.shape[0]
     weights, bias = cast_to(weights, f32), None if bias is None else cast_to(bias, f32)
     if factor is not None:
-        weights = elementwise("ge.mul", weights, reshaped(factor, (*factor.shape, 1, 1, 1)))
+        weights = elementwise("ge.mul", weights, reshaped(factor, (*factor.shape, *(1 for _ in weights.shape[1:]))))
         bias = None if bias is None else elementwise("ge.mul", bias, factor)
     if shift is not None:
         bias = shift if bias is None else elementwise("ge.add", bias, shift)
@@ -127,7 +127,7 @@ def _replace_conv(
         bias = spread(bias, (outputs,))  # it may be one number for all channels
         constants.append(cast_to(bias, element if conv.b is None else element_of(conv.b)).op())
     operands = [conv.x, *(constant.result for constant in constants)]
-    new = Conv2dOp.create(operands=operands, result_types=conv.result_types, properties=conv.properties)
+    new = type(conv).create(operands=operands, result_types=conv.result_types, properties=conv.properties)
     passed("FoldedIntoWeights", op, f"{op.name} went into the weights of {conv.name}")
     rewriter.replace(op, [*constants, new])
 
@@ -135,7 +135,7 @@ def _replace_conv(
 def why_it_stays(op: BatchNormOp) -> tuple[str, str]:
     """What keeps a BatchNorm from being folded into a convolution: (guard, reason)."""
     conv = op.x.owner
-    if not isinstance(conv, Conv2dOp):
+    if not isinstance(conv, ConvOp):
         return "operator", f"it reads {conv.name if isinstance(conv, Operation) else 'an input'}, no convolution"
     if single_user(op.x) is not op:
         return "single-user", f"its convolution has other readers: {why_not_single(op.x)[0]}"
@@ -168,4 +168,5 @@ class FuseConvBnRelu(GePass):
                 if isinstance(norm, BatchNormOp):
                     guard, reason = why_it_stays(norm)
                     missed("BatchNormStays", norm, f"not folded: {reason}", guard=guard)
-            fuse_epilogues(block, context, Conv2dOp, soc)
+            for kind in (Conv2dOp, Conv3dOp):
+                fuse_epilogues(block, context, kind, soc)

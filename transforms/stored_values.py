@@ -13,7 +13,18 @@ from graph_engine.dialects.ge.core import DYNAMIC, elements_of, shape_of
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp, TransposeOp
-from graph_engine.dialects.layout import NC1HWC0, NHWC, Encoding, FractalNZ, FractalZ, FractalZKN, encoding_of, is_plain
+from graph_engine.dialects.layout import (
+    NC1HWC0,
+    NDC1HWC0,
+    NHWC,
+    Encoding,
+    FractalNZ,
+    FractalZ,
+    FractalZ3D,
+    FractalZKN,
+    encoding_of,
+    is_plain,
+)
 
 Format: TypeAlias = Encoding | None
 """A storage format; None is ND."""
@@ -57,7 +68,7 @@ def is_row(value: SSAValue, like: tuple[int, ...], c0: int) -> bool:
 def family_of(formats: Sequence[Format]) -> Family | None:
     """The family that the first encoded operand or result belongs to."""
     for format in formats:
-        if isinstance(format, NC1HWC0):
+        if isinstance(format, NC1HWC0 | NDC1HWC0 | FractalZ3D):
             return Family.NC1HWC0
         if isinstance(format, FractalNZ | FractalZ | FractalZKN):
             return Family.FRACTAL_NZ

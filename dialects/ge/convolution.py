@@ -127,6 +127,7 @@ class Conv3dOp(ConvOp):
     """
 
     name = "ge.conv3d"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.HEAVY, Trait.KEEPS_ZERO_PAD})
     SPATIAL: ClassVar[int] = 3
 
     strides = ints_prop((1, 1, 1))

@@ -10,7 +10,9 @@ Where many weights are loaded once and for all, they come with the first band in
 the next one is on its way.
 
 K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
-groups that FRACTAL_Z holds block-diagonally; the last block may have fewer groups, and so fewer channels. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
+groups that FRACTAL_Z holds block-diagonally; the last block may have fewer groups, and so fewer channels. Of volumes,
+each slice of the result is an image, and the slices that it needs count as further input channels: a band takes them from
+where they lie, those outside the volume left out. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
 way out joins two blocks of 16 results.
 """
 
@@ -19,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import prod
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
@@ -26,6 +29,7 @@ from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import ConvTiling, choose_conv_tiling
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
 from graph_engine.lowering.kernels.fixpipe import leaving
+from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
@@ -35,9 +39,30 @@ PARTS, PART_BYTES = 3, 49152
 
 
 @dataclass(frozen=True)
+class Depth:
+    """The third axis of a convolution of volumes: slices of x and of the result, taps of the filter and where they lie."""
+
+    inputs: int
+    outputs: int
+    taps: int
+    stride: int
+    dilation: int
+    pad: int
+
+    def needed(self, output: int) -> tuple[int, int, int]:
+        """First input slice, first tap, and how many taps lie inside the volume, for one slice of the result."""
+        begin = output * self.stride - self.pad
+        inside = [tap for tap in range(self.taps) if 0 <= begin + tap * self.dilation < self.inputs]
+        if not inside:
+            raise NoKernel("a slice of the result sees nothing but padding")
+        return begin + inside[0] * self.dilation, inside[0], len(inside)
+
+
+@dataclass(frozen=True)
 class ConvShape:
     """A convolution as the Cube sees it; of one block of groups, c1 counts blocks of c0 and n1 blocks of 16.
 
+    `batch` counts images of the result; of volumes those are all slices, and c1 is that of one slice of x.
     `last` holds c1 and n1 of the last block where fewer groups are left for it than fit the others. `dtype` is that of the input; outside the image it holds `padding`. The sum of `filters` filters of one shape is the
     weight: of numbers of 9 bits.
     """
@@ -59,6 +84,7 @@ class ConvShape:
     padding: int = 0
     filters: int = 1
     last: tuple[int, int] | None = None
+    depth: Depth | None = None
 
     @property
     def quantised(self) -> bool:
@@ -91,9 +117,19 @@ class ConvShape:
         return self.kernel[0] * self.kernel[1]
 
     @property
+    def read_c1(self) -> int:
+        """Blocks of channels that an output of one block of groups sees at most."""
+        return self.c1 * (self.depth.taps if self.depth else 1)
+
+    @property
     def k1(self) -> int:
         """Column blocks of K of one block of groups."""
-        return self.c1 * self.taps
+        return self.read_c1 * self.taps
+
+    @property
+    def images(self) -> int:
+        """Images of x."""
+        return self.batch if self.depth is None else self.batch // self.depth.outputs * self.depth.inputs
 
     @property
     def in_blocks(self) -> int:
@@ -109,6 +145,11 @@ class ConvShape:
     def fractal(self) -> int:
         """Elements of a block of the filter: 16 outputs by c0 inputs."""
         return 16 * self.c0
+
+    @property
+    def image(self) -> int:
+        """Elements of one image of x."""
+        return self.in_blocks * self.h * self.w * self.c0
 
     def reach(self, axis: int, count: int) -> int:
         """At most so many input rows or columns do `count` outputs next to each other need."""
@@ -127,20 +168,26 @@ class ConvShape:
         """The part of the input that the outputs in `rows` and `columns` (start, count) of one image need."""
         top, in_rows, pad_top = self.needed(0, *rows)
         left, in_columns, pad_left = self.needed(1, *columns)
-        image = self.in_blocks * self.h * self.w * self.c0
+        first, slices = batch, (0, 1)
+        if self.depth is not None:
+            volume, output = divmod(batch, self.depth.outputs)
+            first, *slices = self.depth.needed(output)
+            first += volume * self.depth.inputs
         out_image = self.out_blocks * self.ho * self.wo * 16
         return Band(
             (rows[1], columns[1]),
             (in_rows, in_columns),
             (pad_top, pad_left),
-            batch * image + (top * self.w + left) * self.c0,
+            (slices[0], slices[1]),
+            first * self.image + (top * self.w + left) * self.c0,
             batch * out_image + (rows[0] * self.wo + columns[0]) * self.c0,
         )
 
 
 @dataclass(frozen=True)
 class Band:
-    """Output rows and columns, the input's, padding on top and on the left, and where both start (elements).
+    """Output rows and columns, the input's, padding on top and on the left, first tap and taps in depth, and where both
+    start (elements).
 
     Several rows are whole ones, so that their positions follow one another.
     """
@@ -148,13 +195,14 @@ class Band:
     size: tuple[int, int]
     read: tuple[int, int]
     pads: tuple[int, int]
+    slices: tuple[int, int]
     x_offset: int
     y_offset: int
 
     @property
     def signature(self) -> tuple[tuple[int, int], ...]:
         """Bands of one signature run the same code."""
-        return self.size, self.read, self.pads
+        return self.size, self.read, self.pads, self.slices
 
 
 @dataclass(frozen=True)
@@ -248,7 +296,7 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     """The kernel; its arguments are x, w, [bias], the epilogue's inputs, y. Raises `NoKernel` if no tile fits."""
     epilogue = leaving(epilogue, shape.bias, soc)
     tiling = choose_conv_tiling(shape, epilogue, soc)
-    x = Arg("x", (shape.batch, shape.in_blocks, shape.h, shape.w, shape.c0), shape.dtype, "r")
+    x = Arg("x", (shape.images, shape.in_blocks, shape.h, shape.w, shape.c0), shape.dtype, "r")
     size = (shape.groups, shape.k1, shape.n1, 16, shape.c0)
     w = [Arg(f"w{number or ''}", size, shape.weights, "r") for number in range(shape.filters)]
     bias = [Arg("bias", (shape.out_blocks * 16,), DType.F32, "r")] if shape.bias else []
@@ -319,16 +367,14 @@ class _ConvWriter:
         y_base = y_base + channel * (shape.ho * shape.wo * 16)
         vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
         w_base = g * (shape.k1 * shape.n1 * shape.fractal) + n_start * shape.fractal
-        pieces = self._pieces(c1 * shape.taps)
+        pieces = self._pieces(c1 * (shape.depth.taps if shape.depth else 1) * shape.taps)
         ahead = pieces if len(pieces) == shape.filters else pieces[:1]
         resident = [self._weights(piece, w_base, n) for piece in ahead] if tiling.resident else []
         for run in runs if ahead is pieces else peel_first(runs):
             with kb.loop(run.count, "band") as band:
                 x_at = x_base + band * run.x_step + run.first.x_offset
                 y_at = y_base + band * run.y_step + run.first.y_offset
-                plane, sizes = shape.h * shape.w * shape.c0, (c1, *run.first.read, shape.c0)
-                x_l1 = kb.alloc("x_l1", Space.L1, sizes, shape.dtype)
-                kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, (plane, shape.w * shape.c0, shape.c0, 1)))
+                x_l1 = self._input(run.first, x_at, c1)
                 if resident:
                     resident += [self._weights(piece, w_base, n) for piece in pieces[len(resident) :]]
                 for n_at, nt in kb.tiles(n, tiling.nt, "n"):
@@ -336,6 +382,21 @@ class _ConvWriter:
                     weights = resident or [self._weights(piece, at, nt) for piece in pieces]
                     w_at = n_at * shape.fractal if resident else Expr()
                     self.positions(run.first, x_l1, weights, w_at, nt, y_at, n_at, vectors)
+
+    def _input(self, band: Band, x_at: Expr, c1: int) -> Buf:
+        """The rows and columns of a band in L1, slice behind slice."""
+        kb, shape = self.kb, self.shape
+        _, slices = band.slices
+        row = shape.w * shape.c0
+        sizes, strides = (c1, *band.read, shape.c0), (shape.h * row, row, shape.c0, 1)
+        x_l1 = kb.alloc("x_l1", Space.L1, (slices * c1, *band.read, shape.c0), shape.dtype)
+        if shape.depth is None:
+            kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, strides))
+            return x_l1
+        apart = shape.depth.dilation * shape.image
+        whole = kb.view(x_l1, 0, (slices, *sizes), (c1 * prod(band.read) * shape.c0, *x_l1.strides))
+        kb.copy(whole, kb.view(kb.args[0], x_at, (slices, *sizes), (apart, *strides)))
+        return x_l1
 
     def _pieces(self, k1: int) -> list[Piece]:
         """The first k1 blocks of K of the filters.
@@ -375,24 +436,30 @@ class _ConvWriter:
         n_at: Expr,
         vectors: list[Buf],
     ) -> None:
-        """All output positions of a band for one tile of channels."""
+        """All output positions of a band for one tile of channels; K runs over the taps in depth that the band has."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
         c0, fractal = shape.c0, shape.fractal
         total = band.size[0] * band.size[1]
         geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
         starts = self.epilogue if isinstance(self.epilogue, Epilogue) else None
         bias = starts.bias_table(kb, vectors, n_at, nt) if starts else None
+        k_first = band.slices[0] * shape.c1 * shape.taps
+        k_end = k_first + x_l1.shape[0] * shape.taps
         for m_at, m in kb.tiles(total, tiling.mt * 16, "m"):
             mt = -(-m // 16)
             l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), shape.sums)
             first = True
             for part in weights:
-                blocks, row = part.buf.shape[0], part.buf.shape[1] * fractal
-                for k_at, kt in kb.tiles(blocks, even_tile(blocks, tiling.kt), "k"):
+                row = part.buf.shape[1] * fractal
+                begin, end = max(part.start, k_first), min(part.start + part.buf.shape[0], k_end)
+                for k_at, kt in kb.tiles(end - begin, even_tile(end - begin, tiling.kt), "k") if begin < end else ():
                     l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, c0), shape.dtype)
-                    kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + part.start, float(shape.padding))
+                    kb.load3d(
+                        kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + (begin - k_first), float(shape.padding)
+                    )
                     l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, c0), shape.weights)
-                    kb.load2d(kb.view(l0b), kb.view(part.buf, k_at * row + w_at, l0b.shape, (row, fractal, c0, 1)))
+                    w_from = (k_at + (begin - part.start)) * row + w_at
+                    kb.load2d(kb.view(l0b), kb.view(part.buf, w_from, l0b.shape, (row, fractal, c0, 1)))
                     step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
                     kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None, bias)
                     first = False

@@ -138,7 +138,7 @@ def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list
     per_core = -(-shape.ho * shape.batch // cores)
     start = min(shape.ho, per_core)
     bands = [(rows, shape.wo) for rows in sorted({*halves(start), *halves(shape.ho)}, reverse=True)]
-    row = shape.c1 * shape.reach(0, 1) * shape.w * 32
+    row = shape.read_c1 * shape.reach(0, 1) * shape.w * 32
     if shape.ho == 1 or versions * (row + shape.filters * shape.k1 * FRACTAL) > soc.buffers["l1"]:
         share = -(-shape.wo // max(1, cores // shape.batch))
         widths = {-(-width // 16) * 16 for width in (*halves(shape.wo), *halves(share))}
@@ -156,7 +156,7 @@ def _candidate(
     m_cores = -(-bands // share)
     groups = n_share if shape.groups > 1 else 1
     n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
-    x_bytes = shape.c1 * shape.reach(0, rows) * shape.reach(1, columns) * 32
+    x_bytes = shape.read_c1 * shape.reach(0, rows) * shape.reach(1, columns) * 32
     w_bytes = shape.filters * shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
     if x_bytes * (versions if many_bands else 1) + w_bytes * (versions if many_weights else 1) > soc.buffers["l1"]:

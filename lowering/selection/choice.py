@@ -19,7 +19,7 @@ from graph_engine.dialects.ge.interning import element_name, shape_of_type
 from graph_engine.dialects.ge.logic import CompareOp
 from graph_engine.dialects.ge.quantization import ScaledOp
 from graph_engine.dialects.ge.weights import materialize
-from graph_engine.dialects.layout import NC1HWC0, Encoding, FractalNZ, encoding_of, is_plain, physical_shape
+from graph_engine.dialects.layout import NC1HWC0, NDC1HWC0, Encoding, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.vector_steps import takes
@@ -173,14 +173,11 @@ def stored_shape(value: SSAValue) -> tuple[int, ...]:
 
 
 def is_channel_vector(ty: Tensor, of: Tensor) -> bool:
-    """Whether `ty` has one value a channel of `of`, both NC1HWC0."""
+    """Whether `ty` has one value a channel of `of`, both feature maps or volumes in blocks of channels."""
     shape = ty.get_shape()
-    return (
-        isinstance(encoding_of(ty), NC1HWC0)
-        and len(shape) == 4
-        and shape[0] == shape[2] == shape[3] == 1
-        and shape[1] == of.get_shape()[1]
-    )
+    if not isinstance(encoding_of(ty), NC1HWC0 | NDC1HWC0) or len(shape) != len(of.get_shape()):
+        return False
+    return shape[0] == prod(shape[2:]) == 1 and shape[1] == of.get_shape()[1]
 
 
 def is_column_vector(ty: Tensor, of: Tensor) -> bool:

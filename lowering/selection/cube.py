@@ -13,16 +13,25 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.attention import Attention, attention_of, reads_heads, side_kind
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.convolution import Conv2dOp
+from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.gated import beside
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import SliceOp
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr
-from graph_engine.dialects.layout import NC1HWC0, FractalNZ, FractalZ, FractalZKN, encoding_of, physical_shape
+from graph_engine.dialects.layout import (
+    NC1HWC0,
+    NDC1HWC0,
+    FractalNZ,
+    FractalZ,
+    FractalZ3D,
+    FractalZKN,
+    encoding_of,
+    physical_shape,
+)
 from graph_engine.lowering.kernels.attention import LOWEST, AttentionShape, ScoreInput, build_attention
-from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.conv2d import ConvShape, Depth, build_conv2d
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -53,8 +62,8 @@ def select_cube(op: Operation) -> Choice:
     require_static(*(tensor(v) for v in (*op.operands, *op.results)))
     if len(region.yielded) != 1:
         raise NoKernel("a Cube kernel has one result")
-    if isinstance(region.anchor, Conv2dOp):
-        return _conv2d(region, region.anchor)
+    if isinstance(region.anchor, Conv2dOp | Conv3dOp):
+        return _convolution(region, region.anchor)
     if (attention := attention_of(op)) is not None:
         return _attention(region, attention)
     if isinstance(region.anchor, MatmulOp):
@@ -127,34 +136,39 @@ def bias_argument(value: SSAValue, channels: int) -> SSAValue | ConstantArgument
     return ConstantArgument(attribute, ty)
 
 
-def _conv2d(region: Region, op: Conv2dOp) -> Choice:
+def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     x, w, y = tensor(op.x), tensor(op.w), tensor(op.results[0])
+    volumes = isinstance(op, Conv3dOp)
     for ty in (x, y):
-        require_encoding(ty, NC1HWC0)
-    encoding = encoding_of(w)
-    if not isinstance(encoding, FractalZ):
-        raise NoKernel("the filter is not stored as FRACTAL_Z")
+        require_encoding(ty, NDC1HWC0 if volumes else NC1HWC0)
+    if not isinstance(encoding_of(w), FractalZ3D if volumes else FractalZ):
+        raise NoKernel("the filter is not stored as fractals")
     if dtype_of_tensor(x) is not DType.F16 or dtype_of_tensor(w) is not DType.F16:
         raise NoKernel("the Cube kernel multiplies fp16")
     attributes = op.attribute_values()
-    n, c, h, wd = x.get_shape()
-    (_, _, ho, wo), (_, _, kh, kw) = y.get_shape(), w.get_shape()
+    n, c, *deep, h, wd = x.get_shape()
+    (ho, wo), (kh, kw) = y.get_shape()[-2:], w.get_shape()[-2:]
+    strides, dilations, pads = (attributes[key] for key in ("strides", "dilations", "pads"))
+    depth = None
+    if volumes:
+        depth = Depth(deep[0], y.get_shape()[2], w.get_shape()[2], strides[0], dilations[0], pads[0])
+        n *= depth.outputs
+    top, left, bottom, right = (pads[i] for i in (-2 - op.SPATIAL, -1 - op.SPATIAL, -2, -1))
     group: int = attributes["group"]
     blocks = blocks_of_groups(w.get_shape(), group, 16)
     sides: list[SSAValue] = []
     epilogue = _epilogue(region, [op], sides)
-    pads = attributes["pads"]
     shape = ConvShape(
-        n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(attributes["strides"]),
-        tuple(attributes["dilations"]), (pads[0], pads[1], pads[2], pads[3]), op.b is not None, last=blocks.last,
+        n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(strides[-2:]), tuple(dilations[-2:]),
+        (top, left, bottom, right), op.b is not None, last=blocks.last, depth=depth,
     )  # fmt: skip
     inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.x, op.w]))
     if op.b is not None:
         inputs.append(bias_argument(outside_values(region, [op.b])[0], shape.out_blocks * 16))
     return Choice(
         ("conv2d", shape, epilogue),
-        _stem("conv2d", epilogue),
-        "DepthwiseConv2D" if group > 1 and group == c else "Conv2D",
+        _stem("conv3d" if volumes else "conv2d", epilogue),
+        "Conv3D" if volumes else "DepthwiseConv2D" if group > 1 and group == c else "Conv2D",
         lambda name, soc: build_conv2d(name, shape, epilogue, soc),
         [*inputs, *sides],
         _in_place(epilogue, len(inputs)),

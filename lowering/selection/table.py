@@ -21,6 +21,7 @@ from graph_engine.lowering.selection.vector import VECTOR_OPERATORS, select_vect
 
 SELECTORS: dict[str, Callable[[Operation], Choice]] = {
     "ge.conv2d": select_cube,
+    "ge.conv3d": select_cube,
     "ge.matmul": select_matmul,
     "ge.conv2d_integer": select_integer_convolution,
     "ge.rotary_mul": select_rotary_mul,
