@@ -16,6 +16,7 @@ from graph_engine.dialects.ge.pooling import (
     AvgPoolOp,
     GlobalAvgPoolOp,
     GlobalMaxPoolOp,
+    MaxPool3dOp,
     MaxPoolIndicesOp,
     MaxPoolOp,
     pool_extent,
@@ -95,7 +96,27 @@ def max_pool(node: Node) -> Results:
             )
         )
 
+    floats = numpy_dtype(dtype_of(x)).name in ("float16", "float32")
+    if len(window.kernel) == 3 and floats and -1 not in shape_of(x):
+        return _in_volumes(node, x, window, ceil_mode=ceil_mode)
     return _in_planes(node, x, window, pool)
+
+
+def _in_volumes(node: Node, x: SSAValue, window: Window, *, ceil_mode: bool) -> SSAValue:
+    """The largest of each slice's windows, then of neighbouring slices."""
+    for own in ((1, 2), (0,)):
+
+        def only(values: Sequence[int], other: int, own: tuple[int, ...] = own) -> list[int]:
+            return [value if axis in own else other for axis, value in enumerate(values)]
+
+        kernel, strides = only(window.kernel, 1), only(window.strides, 1)
+        pads = [*only(window.begins, 0), *only(window.ends, 0)]
+        if (set(kernel), set(strides), set(pads)) != ({1}, {1}, {0}):
+            dilations = only(window.dilations, 1)
+            x = node.emit(
+                MaxPool3dOp(x, kernel=kernel, strides=strides, pads=pads, dilations=dilations, ceil_mode=ceil_mode)
+            )
+    return x
 
 
 def average_pool(node: Node) -> SSAValue:

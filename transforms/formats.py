@@ -28,6 +28,7 @@ from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.logic import works_on_masks
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp, rows_of_scale
+from graph_engine.dialects.ge.pooling import MaxPool3dOp
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
@@ -114,7 +115,7 @@ class FormatRules:
                 return Family.NC1HWC0
             case MatmulOp() if op.name in self.heavy:
                 return Family.FRACTAL_NZ
-            case GeOp() if op.has(Trait.POOL) and len(shape_of(op.result)) == 4:
+            case GeOp() if op.has(Trait.POOL) and (len(shape_of(op.result)) == 4 or isinstance(op, MaxPool3dOp)):
                 return Family.NC1HWC0
             case ResizeOp() if repeats_pixels(op) and is_feature_map(op.result):
                 return Family.NC1HWC0
@@ -166,7 +167,7 @@ class FormatRules:
         c0 = self._c0(op.result)
         full = shape_of(op.result)[1] % c0 == 0
         volumes = len(shape_of(op.result)) == 5
-        if volumes and not (isinstance(op, Conv3dOp) or rides_along(op)):
+        if volumes and not (isinstance(op, Conv3dOp | MaxPool3dOp) or rides_along(op)):
             return None
         blocks = ndc1hwc0 if volumes else nc1hwc0
         match op:

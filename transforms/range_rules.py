@@ -28,7 +28,16 @@ ZERO, UNIT, SIGNED_UNIT = Bounds(0, 0), Bounds(0, 1), Bounds(-1, 1)
 PICKS = (
     *("reshape", "transpose", "expand", "tile", "slice", "reverse_sequence", "reshape_to", "expand_to", "tile_by"),
     *("slice_at", "gather", "gather_elements", "gather_nd", "compress", "unique"),
-    *("global_max_pool", "global_avg_pool", "max_pool", "max_pool_indices", "reduce_max", "reduce_min", "reduce_mean"),
+    *(
+        "global_max_pool",
+        "global_avg_pool",
+        "max_pool",
+        "max_pool3d",
+        "max_pool_indices",
+        "reduce_max",
+        "reduce_min",
+        "reduce_mean",
+    ),
 )
 """Results are elements of the first operand, or means of them."""
 JOINS = {"concat": None, "select": (1, 2), "one_hot": (1,), "fill": (1,), "tensor_scatter": (0, 1)}

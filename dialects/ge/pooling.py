@@ -43,33 +43,36 @@ def pool_extent(extent: int, kernel: int, stride: int, begin: int, end: int, dil
 
 
 class WindowPoolOp(GeOp):
-    """x[N,C,H,W] -> [N,C,H',W'], one number per window of `kernel` elements.
+    """x[N,C,...] -> [N,C,...] over `SPATIAL` axes, one number per window of `kernel` elements.
 
-    Subclasses declare `kernel`, `strides`, `pads` = [h_begin, w_begin, h_end, w_end], `ceil_mode` in printing order.
+    Subclasses declare `kernel`, `strides`, `pads` = [begins, ends], `ceil_mode` in printing order.
     """
 
     TRAITS: ClassVar[frozenset[Trait]] = _POOL
+    SPATIAL: ClassVar[int] = 2
 
     x = operand_def(TENSOR)
 
     def window(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Kernel, strides, pads, dilations, checked."""
-        kernel, strides = self.require_length("kernel", 2), self.require_length("strides", 2)
-        pads = self.require_length("pads", 4)
-        dilations = self.require_length("dilations", 2) if "dilations" in self.properties else (1, 1)
+        n = self.SPATIAL
+        kernel, strides = self.require_length("kernel", n), self.require_length("strides", n)
+        pads = self.require_length("pads", 2 * n)
+        dilations = self.require_length("dilations", n) if "dilations" in self.properties else (1,) * n
         if min(*kernel, *strides, *dilations) < 1 or min(pads) < 0:
             raise self.fail("kernel, strides and dilations must be positive, pads not negative")
-        if any(pads[i] >= dilations[i % 2] * (kernel[i % 2] - 1) + 1 for i in range(4)):
+        if any(pads[i] >= dilations[i % n] * (kernel[i % n] - 1) + 1 for i in range(2 * n)):
             raise self.fail(f"pads {list(pads)} must be smaller than the kernel {list(kernel)}")
         return kernel, strides, pads, dilations
 
     def infer(self) -> tuple[Tensor, ...]:
-        batch, channels, *spatial = self.require_rank(self.x, 4, "x")
+        n = self.SPATIAL
+        batch, channels, *spatial = self.require_rank(self.x, n + 2, "x")
         kernel, strides, pads, dilations = self.window()
         ceil_mode = self.properties["ceil_mode"] == bool_attr(True)
         extents = [
-            pool_extent(spatial[i], kernel[i], strides[i], pads[i], pads[i + 2], dilations[i], ceil_mode)
-            for i in range(2)
+            pool_extent(spatial[i], kernel[i], strides[i], pads[i], pads[i + n], dilations[i], ceil_mode)
+            for i in range(n)
         ]
         if any(e < 1 and e != DYNAMIC for e in extents):
             raise self.fail(f"the kernel {list(kernel)} does not fit into the padded input {self.operand_shapes()}")
@@ -99,6 +102,43 @@ class MaxPoolOp(WindowPoolOp):
         strides: Sequence[int] = (1, 1),
         pads: Sequence[int] = (0, 0, 0, 0),
         dilations: Sequence[int] = (1, 1),
+        ceil_mode: bool = False,
+        result_type: Tensor | None = None,
+    ):
+        properties: dict[str, Attribute] = {
+            "kernel": ints_attr(kernel),
+            "strides": ints_attr(strides),
+            "pads": ints_attr(pads),
+            "dilations": ints_attr(dilations),
+            "ceil_mode": bool_attr(ceil_mode),
+        }
+        self.init((x,), properties, result_type)
+
+
+@irdl_op_definition
+class MaxPool3dOp(WindowPoolOp):
+    """The largest element of each window of a volume x[N,C,D,H,W]; padding never wins (ONNX MaxPool).
+
+    A kernel has it for windows in depth alone or in the planes alone; the import makes one of each.
+    """
+
+    name = "ge.max_pool3d"
+    SPATIAL: ClassVar[int] = 3
+
+    kernel = ints_prop()
+    strides = ints_prop((1, 1, 1))
+    pads = ints_prop((0, 0, 0, 0, 0, 0))
+    dilations = ints_prop((1, 1, 1))
+    ceil_mode = bool_prop(False)
+
+    def __init__(
+        self,
+        x: SSAValue | Operation,
+        *,
+        kernel: Sequence[int],
+        strides: Sequence[int] = (1, 1, 1),
+        pads: Sequence[int] = (0, 0, 0, 0, 0, 0),
+        dilations: Sequence[int] = (1, 1, 1),
         ceil_mode: bool = False,
         result_type: Tensor | None = None,
     ):
@@ -247,4 +287,4 @@ class GlobalMaxPoolOp(GlobalPoolOp):
     name = "ge.global_max_pool"
 
 
-POOLING = [MaxPoolOp, MaxPoolIndicesOp, AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp]
+POOLING = [MaxPoolOp, MaxPool3dOp, MaxPoolIndicesOp, AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import f32
 
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
-from graph_engine.dialects.ge.pooling import AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp, MaxPoolOp
+from graph_engine.dialects.ge.pooling import AvgPoolOp, GlobalAvgPoolOp, GlobalMaxPoolOp, MaxPool3dOp, MaxPoolOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr
-from graph_engine.dialects.layout import NC1HWC0
+from graph_engine.dialects.layout import NC1HWC0, NDC1HWC0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.pool_shape import PoolShape
 from graph_engine.lowering.kernels.pooling import build_pool
@@ -26,6 +28,7 @@ from graph_engine.lowering.selection.choice import (
 
 _TYPES = {
     "ge.max_pool": "MaxPoolV3",
+    "ge.max_pool3d": "MaxPool3D",
     "ge.avg_pool": "AvgPoolV2",
     "ge.global_avg_pool": "GlobalAveragePool",
     "ge.global_max_pool": "GlobalMaxPool",
@@ -35,7 +38,7 @@ _TYPES = {
 POOLING_OPERATORS: tuple[str, ...] = tuple(_TYPES)
 
 
-_MAXIMA = (MaxPoolOp, GlobalMaxPoolOp, ReduceMaxOp)
+_MAXIMA = (MaxPoolOp, MaxPool3dOp, GlobalMaxPoolOp, ReduceMaxOp)
 _MEANS = (AvgPoolOp, GlobalAvgPoolOp, ReduceMeanOp)
 
 
@@ -44,16 +47,21 @@ def select_pooling(region: Region, tail: Tail) -> Choice:
     op = region.anchor
     if not isinstance(op, _MAXIMA + _MEANS):
         raise NoKernel(f"{op.name} is no pooling")
-    if len(shape_of_type(tensor(op.x))) != 4:
+    volumes = isinstance(op, MaxPool3dOp)
+    if len(shape_of_type(tensor(op.x))) != 4 and not volumes:
         raise NoKernel(f"{op.name} of a tensor that is no feature map")
     for value in (op.x, op.result, *region.yielded):
-        require_encoding(tensor(value), NC1HWC0)
+        require_encoding(tensor(value), NDC1HWC0 if volumes else NC1HWC0)
     source = region.outside(op.x)
     if source is None:
         raise NoKernel(f"the operand of {op.name} is computed inside the region")
-    n, c1, h, w, lanes = stored_shape(op.x)
-    _, _, ho, wo, _ = stored_shape(op.result)
-    rows, columns = _axes(op, (h, w), (ho, wo))
+    *images, h, w, lanes = stored_shape(op.x)
+    *_, ho, wo, _ = stored_shape(op.result)
+    planes = prod(images)
+    if volumes:
+        planes, rows, columns = _volume_axes(op)
+    else:
+        rows, columns = _axes(op, (h, w), (ho, wo))
     inputs: list[object] = [source]
     mean: float | None = None
     if isinstance(op, _MEANS):
@@ -62,7 +70,7 @@ def select_pooling(region: Region, tail: Tail) -> Choice:
         mean = 1 / flat.pop() if len(flat) == 1 else 0.0
         if not mean:
             inputs.append(_table(counts))
-    shape = PoolShape(n * c1, rows, columns, lanes, mean, tail)
+    shape = PoolShape(planes, rows, columns, lanes, mean, tail)
     return Choice(
         ("pool", shape),
         stem(op.name.removeprefix("ge."), [step.op for step in tail.steps]),
@@ -83,6 +91,18 @@ def _axes(op: GeOp, inputs: tuple[int, int], outputs: tuple[int, int]) -> tuple[
     )
     rows, columns = (WindowAxis(inputs[i], outputs[i], kernel[i], strides[i], dilations[i], pads[i]) for i in range(2))
     return rows, columns
+
+
+def _volume_axes(op: MaxPool3dOp) -> tuple[int, WindowAxis, WindowAxis]:
+    """Planes and windows: of the slices, whose channels are planes; or across them, where a slice is a row."""
+    (n, depth, c1, h, w, _), (_, outputs, _, ho, wo, _) = stored_shape(op.x), stored_shape(op.result)
+    deep, *plane = zip(*(op.ints(key)[:3] for key in ("kernel", "strides", "dilations", "pads")), strict=True)
+    if deep[:2] == (1, 1) and depth == outputs:
+        rows, columns = (WindowAxis(i, o, *axis) for i, o, axis in zip((h, w), (ho, wo), plane, strict=True))
+        return n * depth * c1, rows, columns
+    if any(axis[:2] != (1, 1) for axis in plane) or (h, w) != (ho, wo):
+        raise NoKernel("windows in depth and in the planes at once")
+    return n, WindowAxis(depth, outputs, *deep), WindowAxis(c1 * h * w, c1 * h * w, 1)
 
 
 def _counts(op: GeOp, rows: WindowAxis, columns: WindowAxis) -> tuple[list[int], list[int]]:

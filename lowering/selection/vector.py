@@ -10,7 +10,7 @@ from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.normalization import LrnOp
 from graph_engine.dialects.ge.pooling import MaxPoolOp
-from graph_engine.dialects.layout import NC1HWC0, encoding_of, is_plain
+from graph_engine.dialects.layout import NC1HWC0, NDC1HWC0, encoding_of, is_plain
 from graph_engine.lowering.kernels.elementwise import Elementwise, build_elementwise
 from graph_engine.lowering.kernels.lrn import LrnShape, build_lrn
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -63,8 +63,8 @@ def select_vector(op: Operation) -> Choice:
 
 
 def is_feature_map(op: Operation) -> bool:
-    """Whether everything is stored as NC1HWC0."""
-    return all(isinstance(encoding_of(v.type), NC1HWC0) for v in (*op.operands, *op.results))
+    """Whether everything is stored in blocks of channels."""
+    return all(isinstance(encoding_of(v.type), NC1HWC0 | NDC1HWC0) for v in (*op.operands, *op.results))
 
 
 def _elementwise(op: Operation) -> Choice:

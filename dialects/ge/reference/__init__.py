@@ -47,7 +47,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "activation": ("elu", "gelu", "swish", "hard_sigmoid", "hard_swish", "softplus", "mish", "prelu"),
         "logic": ("compare", "select", "shift", "mod"),
         "repetition": ("expand", "tile"),
-        "pooling": ("max_pool", "max_pool_indices", "avg_pool", "global_avg_pool", "global_max_pool"),
+        "pooling": ("max_pool", "max_pool3d", "max_pool_indices", "avg_pool", "global_avg_pool", "global_max_pool"),
         "quantization": (
             *("quantize", "dequantize", "requantize", "dynamic_quantize", "matmul_integer", "conv2d_integer"),
             *("quantized_add", "dequantize_sums"),

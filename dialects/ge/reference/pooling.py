@@ -70,6 +70,29 @@ def max_pool(
     return _combine(np.maximum, _taps(x, lowest, kernel, strides, pads, dilations, ceil_mode))
 
 
+def max_pool3d(
+    x: Array,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1, 1),
+    ceil_mode: bool = False,
+) -> Array:
+    """The largest element of each window: of its planes, then of those."""
+    n, c, d, h, w = x.shape
+    plane = (pads[1], pads[2], pads[4], pads[5])
+    planes = max_pool(
+        x.reshape(n, c * d, h, w), kernel=kernel[1:], strides=strides[1:], pads=plane, dilations=dilations[1:],
+        ceil_mode=ceil_mode,
+    )  # fmt: skip
+    y = max_pool(
+        planes.reshape(n, c, d, -1), kernel=(kernel[0], 1), strides=(strides[0], 1), pads=(pads[0], 0, pads[3], 0),
+        dilations=(dilations[0], 1), ceil_mode=ceil_mode,
+    )  # fmt: skip
+    return y.reshape(n, c, -1, *planes.shape[2:])
+
+
 def avg_pool(
     x: Array,
     *,

@@ -11,6 +11,15 @@ func.func @max_pool(%x: tensor<1x4x9x11xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @max_pool3d
+func.func @max_pool3d(%x: tensor<1x4x5x9x11xf32>) {
+  // CHECK: %a = ge.max_pool3d %x {kernel = [1, 3, 3]} : (tensor<1x4x5x9x11xf32>) -> tensor<1x4x5x7x9xf32>
+  %a = ge.max_pool3d %x {kernel = [1, 3, 3]} : (tensor<1x4x5x9x11xf32>) -> tensor<1x4x5x7x9xf32>
+  // CHECK: %b = ge.max_pool3d %x {kernel = [2, 1, 1], strides = [2, 1, 1], ceil_mode = true} : (tensor<1x4x5x9x11xf32>) -> tensor<1x4x3x9x11xf32>
+  %b = ge.max_pool3d %x {kernel = [2, 1, 1], strides = [2, 1, 1], ceil_mode = true} : (tensor<1x4x5x9x11xf32>) -> tensor<1x4x3x9x11xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @avg_pool
 func.func @avg_pool(%x: tensor<?x4x9x11xf16>) {
   // CHECK: %a = ge.avg_pool %x {kernel = [2, 2], strides = [2, 2]} : (tensor<?x4x9x11xf16>) -> tensor<?x4x4x5xf16>

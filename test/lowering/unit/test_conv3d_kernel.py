@@ -24,7 +24,14 @@ Shape = tuple[int, ...]
 
 
 def check(
-    x: Shape, w: Shape, tail: str = "", *, constant: bool = True, soc: str = "Ascend310P3", **attributes: Any
+    x: Shape,
+    w: Shape,
+    tail: str = "",
+    *,
+    constant: bool = True,
+    soc: str = "Ascend310P3",
+    behind: Any = (),
+    **attributes: Any,
 ) -> Counter[str]:
     """Conv of x with w and what `tail` says behind it; how often each type of task runs."""
     rng = np.random.default_rng(3)
@@ -39,6 +46,9 @@ def check(
         nodes.append(helper.make_node("Add", [nodes[-2].output[0], "other"], ["sum"]))
     if "relu" in tail:
         nodes.append(helper.make_node("Relu", [nodes[-1].output[0]], ["positive"]))
+    for node in behind:
+        node.input[0] = nodes[-1].output[0]
+        nodes.append(node)
     weights = {"b": bias, "s": rng.standard_normal((1, w[0], 1, 1, 1)).astype(np.float32), "v": filters[::-1]}
     weights |= {"w": filters} if constant else {}
     graph = helper.make_graph(
@@ -125,3 +135,20 @@ def test_taps_inside_the_volume() -> None:
     assert [depth.needed(o) for o in range(4)] == [(0, 1, 2), (1, 1, 2), (0, 0, 2), (1, 0, 2)]
     with pytest.raises(NoKernel, match="nothing but padding"):
         Depth(inputs=2, outputs=4, taps=1, stride=1, dilation=1, pad=1).needed(0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "strides", "pads", "ceil"),
+    [
+        ((2, 2, 2), (2, 2, 2), (0, 0, 0, 0, 0, 0), 0),
+        ((1, 2, 2), (1, 2, 2), (0, 0, 0, 0, 0, 0), 0),
+        ((3, 3, 2), (2, 1, 2), (1, 1, 0, 1, 0, 1), 1),
+        ((3, 1, 1), (1, 1, 1), (1, 0, 0, 1, 0, 0), 0),
+    ],
+)
+def test_maxima_of_volumes(kernel: Shape, strides: Shape, pads: Shape, ceil: int) -> None:
+    """Pools between convolutions need no other layout; one window in depth, one in the planes."""
+    pool = helper.make_node("MaxPool", ["y"], ["z"], kernel_shape=kernel, strides=strides, pads=pads, ceil_mode=ceil)
+    types = check((2, 16, 5, 8, 9), (24, 16, 1, 1, 1), "relu", behind=[pool])
+    parts = (kernel[0] > 1) + (kernel[1:] != (1, 1))
+    assert types == {"Conv3D": 1, "MaxPool3D": parts, "TransData": 2}
