@@ -91,7 +91,7 @@ def _chain_table(profile: Profile) -> RenderableType:
     """What the end of the run waited for; the rows add up to the latency."""
     from rich.table import Table
 
-    table = Table(title="Where the latency goes, along the chain of what ends last", title_justify="left")
+    table = Table(title="Where the latency goes", title_justify="left")
     table.add_column("reason")
     for column in ("us", "of latency"):
         table.add_column(column, justify="right")
@@ -106,7 +106,7 @@ def _reasons_table(kind: str, engines: Mapping[str, Mapping[str, float]], latenc
     """Every engine's time by reason; each row adds up to the latency."""
     from rich.table import Table
 
-    title = f"Every microsecond of the engines (mean over the {kind}s; a row adds up to the latency)"
+    title = f"Every microsecond of each engine (mean over the {kind}s)"
     table = Table(title=title, title_justify="left", padding=(0, 0), collapse_padding=True)
     table.add_column("engine")
     for column in (*COLUMNS, "sum"):
