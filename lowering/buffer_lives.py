@@ -141,8 +141,14 @@ def forward_edges(lives: Iterable[Life], text: Text) -> dict[Edge, list[Life]]:
                             start, end = spans.get(edge, (earlier.last, later.first))
                             spans[edge] = max(start, earlier.last), min(end, later.first)
     paths = Paths(text)
-    # Short edges first: a longer one is needed only if no path of shorter ones leads from its start to its end.
-    for edge in sorted(_tightest(asked, text), key=lambda e: (spans[e][1] - spans[e][0], e[0])):
+
+    def length(edge: Edge) -> tuple[int, int]:
+        return spans[edge][1] - spans[edge][0], edge[0]
+
+    # Short edges first: a longer one is needed only if no path of shorter ones leads from its start to its end. Of several
+    # that end in one loop the tightest may be given by others, and yet one to an earlier instruction of that loop not.
+    into_loops = [edge for edge in asked if spans[edge][1] > edge[2]]
+    for edge in (*sorted(_tightest(asked, text), key=length), *sorted(into_loops, key=length)):
         start, end = spans[edge]
         if not paths.lead(start, edge[1], end, edge[3]):
             paths.add(edge)

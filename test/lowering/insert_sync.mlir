@@ -154,3 +154,36 @@ ascend.kernel @a_flag_in_the_loop_comes_too_late(%x: memref<4096xf16, #ascend.gm
     }
   }
 }
+
+// -----
+
+// Both tables are read in the loop, the second one behind the wait for the loop's own load, which is later in the same pipe.
+// The first one is read in front of that wait: it needs a flag of its own.
+// CHECK-LABEL: @read_in_front_of_the_wait_that_serves_the_other(
+ascend.kernel @read_in_front_of_the_wait_that_serves_the_other(%x: memref<4096xf16, #ascend.gm> r) blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %first = ascend.alloc "first" : memref<128xf16, #ascend.ub>
+    %second = ascend.alloc "second" : memref<128xf16, #ascend.ub>
+    %x0 = ascend.view %x[0] : memref<4096xf16, #ascend.gm> to memref<128xf16, #ascend.gm>
+    // CHECK: ascend.mte.copy %x0 to %first
+    ascend.mte.copy %x0 to %first : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    // CHECK-NEXT: ascend.sync.set_flag [MTE2 -> V] [[#EVENT:]]
+    // CHECK-NEXT: ascend.mte.copy %x0 to %second
+    ascend.mte.copy %x0 to %second : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+    // CHECK: ascend.sync.wait_flag [MTE2 -> V] [[#EVENT]]
+    // CHECK: ascend.loop
+    ascend.loop %i = 0 to 4 {
+      %u = ascend.alloc "u" : memref<128xf16, #ascend.ub>
+      %t = ascend.alloc "t" : memref<128xf16, #ascend.ub>
+      // CHECK: ascend.mte.copy %x0 to %u
+      ascend.mte.copy %x0 to %u : memref<128xf16, #ascend.gm> to memref<128xf16, #ascend.ub>
+      // CHECK: ascend.vec.relu %first to %t
+      ascend.vec.relu %first to %t : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      // CHECK: ascend.sync.wait_flag [MTE2 -> V]
+      // CHECK-NEXT: ascend.vec.add %t, %u to %t
+      ascend.vec.add %t, %u to %t : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      // CHECK: ascend.vec.add %t, %second to %t
+      ascend.vec.add %t, %second to %t : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+    }
+  }
+}
