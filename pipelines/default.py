@@ -57,6 +57,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.SIMPLIFIED, "share-constants"),
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
+    (Phase.FUSED, "expand-requantized{soc=$soc}"),
     (Phase.FUSED, "fuse-quantized{soc=$soc}"),
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-dynamic-quantized"),

@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "eliminate-common-subexpressions": (
         "graph_engine.transforms.eliminate_common_subexpressions:EliminateCommonSubexpressions"
     ),
+    "expand-requantized": "graph_engine.transforms.expand_requantized:ExpandRequantized",
     "fuse-quantized": "graph_engine.transforms.fuse_quantized:FuseQuantized",
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
     "expand-dynamic-quantized": "graph_engine.transforms.expand_dynamic_quantized:ExpandDynamicQuantized",

@@ -468,7 +468,7 @@ def _ordered(members: Sequence[Operation]) -> list[Operation]:
     return order
 
 
-def _multiplied(soc: Soc) -> list[str]:
+def multiplied_types(soc: Soc) -> list[str]:
     """The 8-bit types that the chip's kernel of integers takes; for others floats on the Cube are faster than the host."""
     if soc.has("split") or not all(soc.supports("conv", kinds) for kinds in ("i32 -> f32", "f32 -> i32")):
         return []  # nothing makes 8 bits of the sums
@@ -487,7 +487,7 @@ class FuseQuantized(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [QuantiseOnce(), MoveQuantised(), MeanOfPixels()])
         patterns: list[Pattern] = [RowsAsImages(), WeightsAroundZero(), PlainAddition()]
-        patterns.append(IntegerConvolution(_multiplied(load_soc(self.soc))))
+        patterns.append(IntegerConvolution(multiplied_types(load_soc(self.soc))))
         apply_patterns(op, patterns)
         context = RewriteContext.current()
         for block in graphs(op):

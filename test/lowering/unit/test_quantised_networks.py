@@ -148,6 +148,29 @@ def test_weights_of_any_zero_point(point: int, inner: float, last: float) -> Non
     assert_steps(got, right)
 
 
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend310B1", "Ascend910B3"])
+def test_products_of_8_bits_are_floats_where_no_kernel_takes_them(soc: str) -> None:
+    """QLinearConv, plain with a bias and by channels, and QLinearMatMul: nothing is left to the AI CPU's integers."""
+    w = Writer(np.uint8)
+    first, second, third, fourth = w.numbers(0.02, 133), w.numbers(0.6, 121), w.numbers(2.0, 128), w.numbers(30.0, 100)
+
+    def weights(*shape: int) -> tuple[str, str, str]:
+        q = w.rng.integers(0, 256, shape).astype(np.uint8)
+        return w.constant(q), w.constant(np.float32(0.02)), w.constant(np.uint8(128))
+
+    x = w.node("QuantizeLinear", "x", *first)
+    bias = w.constant(w.rng.integers(-500, 500, 24).astype(np.int32))
+    y = w.node("QLinearConv", x, *first, *weights(24, 3, 3, 3), *second, bias, pads=[1, 1, 1, 1])
+    y = w.node("QLinearConv", y, *second, *weights(24, 1, 3, 3), *third, group=24)
+    rows = w.node("Reshape", y, w.constant(np.array([2, -1], np.int64)))
+    result = w.node("QLinearMatMul", rows, *third, *weights(24 * 4 * 5, 40), *fourth)
+    size = (2, 3, 6, 7)
+    got, right, kernels = beside_onnxruntime(w.model(size, result, None), size, soc)
+    assert not [name for name in kernels if "integer" in name]
+    assert np.ptp(right.astype(int)) > 60
+    assert np.abs(got.astype(int) - right.astype(int)).max() <= 2
+
+
 @pytest.mark.parametrize(("soc", "integers"), [("Ascend310", False), ("Ascend310B1", True), ("Ascend910B3", False)])
 def test_chips_without_a_kernel_of_integers_keep_floats(soc: str, integers: bool) -> None:
     w = Writer(np.int8)
