@@ -23,6 +23,7 @@ from graph_engine.dialects.ascend.task import CallOp, task_info
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.dialects.ge.locations import fuse
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
 from graph_engine.lowering.element_types import require_element_types
@@ -32,6 +33,7 @@ from graph_engine.lowering.kernels.decompositions import build_complete
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.cube import reads_in_place
+from graph_engine.lowering.selection.plain_heads import products_read
 from graph_engine.lowering.selection.table import select
 from graph_engine.lowering.static_sizes import require_static_sizes
 from graph_engine.lowering.views import is_view
@@ -55,9 +57,9 @@ class _Lowering:
 
     def lower(self, op: Operation) -> None:
         """Replaces one operator, or the parts that it falls into."""
-        if isinstance(op, ConstantOp | ReturnOp) or is_view(op):
+        if op.parent is None or isinstance(op, ConstantOp | ReturnOp) or is_view(op):
             return
-        if reads_in_place(op):
+        if is_read_in_place(op):
             self.waiting.append(op)
             return
         if self.joins.join(op):
@@ -76,7 +78,7 @@ class _Lowering:
     def take_waiting(self) -> list[Operation]:
         """The slices that wait no longer for all of their readers."""
         self.waiting = [op for op in self.waiting if op.parent is not None]  # else all readers have it in place
-        ready = [op for op in self.waiting if not reads_in_place(op)]
+        ready = [op for op in self.waiting if not is_read_in_place(op)]
         self.waiting = [op for op in self.waiting if op not in ready]
         return ready
 
@@ -104,10 +106,14 @@ class _Lowering:
                 operands.append(value)
         macs = op.cost().macs if isinstance(op, GeOp | FusedOp) else 0
         info = task_info(choice.type, macs, layout_bytes(op), in_place=tuple(choice.in_place))
-        call = CallOp(kernel.sym_name.data, operands, [r.type for r in op.results], info)
-        call.location = op.location
+        *done, last = op, *choice.instead_of
+        call = CallOp(kernel.sym_name.data, operands, [r.type for r in last.results], info)
+        call.location = fuse(op.location, last.location) if done else op.location
         block.insert_op_before(call, op)
-        replace(op, list(call.outputs))
+        replace(last, list(call.outputs))
+        for reader in reversed(done):
+            reader.detach()
+            reader.erase()
 
     def fall_back(self, op: Operation, reason: str) -> None:
         """A fused region falls into its operators; a plain operator stays, on ND tensors."""
@@ -120,12 +126,19 @@ class _Lowering:
             return
         op.attributes["ge.no_kernel"] = StringAttr(reason)
         runs_on_aicpu(op, reason)
+        for part in self.take_waiting():
+            self.lower(part)
         if isinstance(op, TransDataOp) or all(is_plain(v.type) for v in (*op.operands, *op.results)):
             return
         with self.rewrites.rewrite("unpack-for-aicpu", [op]):
             conversions = on_plain_tensors(op)
         for conversion in conversions:
             self.lower(conversion)
+
+
+def is_read_in_place(op: Operation) -> bool:
+    """Whether the readers of a cut take its parts where they lie: attention heads in fractals, products plain ones."""
+    return reads_in_place(op) or products_read(op)
 
 
 def layout_bytes(op: Operation) -> int:

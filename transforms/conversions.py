@@ -17,12 +17,16 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor
+from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.interning import shape_of_type
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp
 from graph_engine.dialects.layout import Encoding, element_bits, encoding_of, with_encoding
 from graph_engine.transforms.border_formats import ND_BORDERS, Borders
 from graph_engine.transforms.formats import FormatRules
-from graph_engine.transforms.stored_values import Family, Format, is_view, tensor
+from graph_engine.transforms.fusion import single_user
+from graph_engine.transforms.stored_values import Family, Format, is_view, keeps_matrices, tensor
 
 Choice = Mapping[Operation, Family]
 """The family of every operator that does not stay ND."""
@@ -85,10 +89,33 @@ def _steps(value: SSAValue, source: Format, target: Format) -> Iterator[Conversi
 
 
 def heads_bytes(op: Operation, rules: FormatRules) -> int:
-    """Bytes that it takes in ND to cut or join heads, which FRACTAL_NZ has where they belong; 0 for all else."""
+    """Bytes that it takes in ND to cut or join heads, which FRACTAL_NZ has where they belong; 0 for all else.
+
+    Where products work in ND they read and write heads where they lie as well.
+    """
     if not isinstance(op, SplitHeadsOp | MergeHeadsOp) or not rules.has_form(op, Family.FRACTAL_NZ):
         return 0
+    if MatmulOp.name not in rules.heavy and _beside_products(op):
+        return 0
     return 2 * stored_bytes(tensor(op.results[0]))
+
+
+def _beside_products(op: Operation) -> bool:
+    """Whether heads are cut for products alone, or joined right behind one."""
+    if isinstance(op, MergeHeadsOp):
+        value, reader = op.x, op
+        while keeps_matrices(value.owner) and single_user(value) is reader:
+            reader = value.owner
+            assert isinstance(reader, ReshapeOp)
+            value = reader.x
+        return _is_product(value.owner) and single_user(value) is reader
+    users = [use.operation for use in op.results[0].uses]
+    cuts = [user for user in users if isinstance(user, SliceOp) or keeps_matrices(user)]
+    return all(map(_beside_products, cuts)) and all(_is_product(user) for user in users if user not in cuts)
+
+
+def _is_product(op: object) -> bool:
+    return isinstance(op.anchor_op if isinstance(op, FusedOp) else op, MatmulOp)
 
 
 def conversion_bytes(value: SSAValue, source: Format, target: Format) -> int:

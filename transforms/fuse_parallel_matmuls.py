@@ -36,7 +36,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, element_of, elements_of, shap
 from graph_engine.dialects.ge.heads import SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.shape import SliceOp
+from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import graphs, single_user
@@ -78,6 +78,16 @@ def parts_are_views(group: Sequence[MatmulOp], soc: Soc) -> bool:
     )
 
 
+def columns_are_read_in_place(group: Sequence[MatmulOp], soc: Soc) -> bool:
+    """Whether all products are cut into heads on a chip whose products read plain matrices, which lie in any columns."""
+    return MatmulOp.name not in soc.heavy_operators and all(_leads_to_heads(op.result) for op in group)
+
+
+def _leads_to_heads(value: SSAValue) -> bool:
+    user = single_user(value)
+    return isinstance(user, SplitHeadsOp) or (isinstance(user, ReshapeOp) and _leads_to_heads(user.result))
+
+
 def heads_of(group: Sequence[MatmulOp], soc: Soc) -> list[SplitHeadsOp]:
     """The operators that cut the products into heads of one width, if attention reads all of these where they lie."""
     splits = [op for op in map(_only_split, group) if op is not None]
@@ -99,7 +109,7 @@ def gain_us(group: Sequence[MatmulOp], soc: Soc) -> float:
     k, columns = first.reduction_extent(), [shape_of(op.result)[-1] for op in group]
     m = prod(shape_of(first.a)[:-1])
     apart = sum(product_us(soc, m, k, n) for n in columns)
-    free = parts_are_views(group, soc) or heads_of(group, soc)
+    free = parts_are_views(group, soc) or columns_are_read_in_place(group, soc) or heads_of(group, soc)
     copies = 0.0 if free else sum(copy_us(soc, elements_of(op.result)) for op in group)
     return apart - product_us(soc, m, k, sum(columns)) - copies
 

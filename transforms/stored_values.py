@@ -105,6 +105,14 @@ def _pixels(stored: TensorType[Any]) -> tuple[int, ...] | None:
     return shape[:2] if len(shape) == 2 or (len(shape) == 4 and shape[2:] == (1, 1)) else None
 
 
+def keeps_matrices(op: object) -> bool:
+    """Whether a reshape groups the batch axes of plain matrices otherwise and leaves the matrices as they are."""
+    if not isinstance(op, ReshapeOp) or not is_plain(op.x.type) or not is_plain(op.result.type):
+        return False
+    before, after = shape_of(op.x), shape_of(op.result)
+    return DYNAMIC not in (*before, *after) and min(len(before), len(after)) >= 2 and before[-2:] == after[-2:]
+
+
 def keeps_fractals(op: SplitHeadsOp | MergeHeadsOp | ReshapeOp | SliceOp, c0: int) -> bool:
     """Whether the result is made of the operand's fractals: heads of whole blocks, other batches, a part of the columns."""
     source, target = shape_of(op.x), shape_of(op.result)

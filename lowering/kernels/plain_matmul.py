@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp, row_major
+from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.epilogue import Epilogue
 from graph_engine.lowering.kernels.fixpipe import FixpipeEpilogue, leaving
@@ -34,24 +33,34 @@ Span = tuple[Expr, int]
 
 
 @dataclass(frozen=True)
-class PlainSide:
-    """An operand of `extent` elements, rows `pitch` apart, matrices `steps[i]` apart along batch axis i, from `start` on.
-
-    `k_rows`: K runs along the rows of the stored matrix, and fractals are transposed on the way to L0.
-    """
+class Rows:
+    """Matrices in a tensor of `extent` elements: rows `pitch` apart, matrices `steps[i]` apart along batch axis i, from
+    `start` on."""
 
     steps: tuple[int, ...]
-    k_rows: bool
     pitch: int
     extent: int
     start: int = 0
 
+    def at(self, batch: Sequence[Expr], row: Expr, column: Expr) -> Expr:
+        """The number of an element."""
+        at = row * self.pitch + column + self.start
+        for index, step in zip(batch, self.steps, strict=True):
+            at = at + index * step
+        return at
+
+
+@dataclass(frozen=True)
+class PlainSide:
+    """An operand. `k_rows`: K runs along the rows of the stored matrix, and fractals are transposed on the way to L0."""
+
+    rows: Rows
+    k_rows: bool
+
     def load(self, kb: KernelBuilder, slot: str, source: Buf, batch: Sequence[Expr], k: Span, x: Span) -> Buf:
         """Elements `k` by `x` of one matrix into L1 as fractals, columns of them outermost; zeros behind the last of K."""
         (row_at, rows), (column_at, columns) = (k, x) if self.k_rows else (x, k)
-        at = row_at * self.pitch + column_at + self.start
-        for index, step in zip(batch, self.steps, strict=True):
-            at = at + index * step
+        at = self.rows.at(batch, row_at, column_at)
         buf = kb.alloc(slot, Space.L1, (ceil_div(columns, BLOCK), ceil_div(rows, BLOCK), BLOCK, BLOCK), DType.F16)
         column, torn = buf.strides[0], k[1] % BLOCK
         if torn:  # all of the last block of columns, or the rows behind the last one
@@ -60,7 +69,7 @@ class PlainSide:
             kb.copy(kb.view(buf, first, shape, (column, BLOCK, 1)), kb.view(kb.args[2], 0, shape, (0, 0, 1)))
         for first, shape in blocks_of(rows, columns):
             target = kb.view(buf, first * column, shape, (BLOCK, column, 1))
-            kb.copy(target, kb.view(source, at + first * BLOCK, shape, (self.pitch, BLOCK, 1)))
+            kb.copy(target, kb.view(source, at + first * BLOCK, shape, (self.rows.pitch, BLOCK, 1)))
         return buf
 
 
@@ -73,7 +82,7 @@ def blocks_of(rows: int, columns: int) -> list[tuple[int, tuple[int, int, int]]]
 
 @dataclass(frozen=True)
 class PlainProduct:
-    """Elements of each dimension; matrices of the result lie one behind the other, in `dtype`."""
+    """Elements of each dimension, and where operands and the result lie, which is of `dtype`."""
 
     m: int
     k: int
@@ -81,6 +90,7 @@ class PlainProduct:
     batch: tuple[int, ...]
     left: PlainSide
     right: PlainSide
+    result: Rows
     dtype: DType
     bias: bool = False
 
@@ -102,12 +112,15 @@ def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc
     if not isinstance(way_out, FixpipeEpilogue) or not way_out.direct:
         raise NoKernel("only FixPipe stores a product row by row")
     tiling = choose_matmul_tiling(product.in_blocks(), way_out, soc)
-    args = [Arg("a", (product.left.extent,), DType.F16, "r"), Arg("b", (product.right.extent,), DType.F16, "r")]
+    args = [
+        Arg("a", (product.left.rows.extent,), DType.F16, "r"),
+        Arg("b", (product.right.rows.extent,), DType.F16, "r"),
+    ]
     if product.needs_zeros:
         args.append(Arg("zeros", (BLOCK,), DType.F16, "r"))
     if product.bias:
         args.append(Arg("bias", (ceil_div(product.n, BLOCK) * BLOCK,), DType.F32, "r"))
-    args.append(Arg("y", (prod(product.batch), product.m, product.n), product.dtype, "w"))
+    args.append(Arg("y", (product.result.extent,), product.dtype, "w"))
     matrices = CoreSplit(max(product.batch), tiling.b_share)
     rows, columns = CoreSplit(product.m, tiling.m_share * BLOCK), CoreSplit(product.n, tiling.n_share * BLOCK)
     kb = KernelBuilder(name, args, matrices.block_dim * rows.block_dim * columns.block_dim)
@@ -195,13 +208,11 @@ class _Writer:
 
     def store(self, l0c: Buf, batch: list[Expr], rows: Span, columns: Span) -> None:
         """One tile of the result, by FixPipe."""
-        kb, n, matrix = self.kb, self.product.n, self.product.m * self.product.n
-        at = rows[0] * n + columns[0]
-        for index, step in zip(batch, row_major(self.product.batch), strict=True):
-            at = at + index * (step * matrix)
+        kb, result = self.kb, self.product.result
+        at = result.at(batch, rows[0], columns[0])
         column = l0c.strides[0]
         for first, (m, count, width) in blocks_of(rows[1], columns[1]):
             shape = (count, m, width)
             source = kb.view(l0c, first * column, shape, (column, BLOCK, 1))
-            target = kb.view(kb.args[-1], at + first * BLOCK, shape, (BLOCK, n, 1))
+            target = kb.view(kb.args[-1], at + first * BLOCK, shape, (BLOCK, result.pitch, 1))
             kb.fixpipe(target, source, *self.epilogue.activation)

@@ -36,7 +36,8 @@ class Choice:
 
     Equal `key`s mean equal kernels: they are built once. `stem` starts the kernel's name, `type` is the operator
     type of the profile, `inputs` the kernel's arguments before its results. The result may overwrite the inputs
-    numbered in `in_place`: the kernel reads each of their elements before it writes the one at its place.
+    numbered in `in_place`: the kernel reads each of their elements before it writes the one at its place. The kernel writes the
+    result of the last of `instead_of`, each the only reader of the one before, the first that of the operator.
     """
 
     key: Hashable
@@ -45,6 +46,7 @@ class Choice:
     build: Callable[[str, Soc], KernelOp]
     inputs: Sequence[SSAValue | ConstantArgument]
     in_place: tuple[int, ...] = ()
+    instead_of: tuple[Operation, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import f16
@@ -16,8 +15,8 @@ from graph_engine.dialects.layout import is_plain
 from graph_engine.lowering.kernels.epilogue import Epilogue
 from graph_engine.lowering.kernels.fixpipe import FIXPIPE_STEPS
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainProduct, PlainSide, build_plain_matmul
-from graph_engine.lowering.kernels.vector_tiling import round_up
+from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainProduct, PlainSide, Rows, build_plain_matmul
+from graph_engine.lowering.kernels.vector_tiling import merge_axes, round_up
 from graph_engine.lowering.selection.choice import (
     Choice,
     ConstantArgument,
@@ -28,7 +27,8 @@ from graph_engine.lowering.selection.choice import (
     require_static,
     tensor,
 )
-from graph_engine.lowering.selection.cube import batch_steps, bias_argument, outside_values, select_cube
+from graph_engine.lowering.selection.cube import bias_argument, outside_values, select_cube
+from graph_engine.lowering.selection.plain_heads import Placed, merging, placed, written
 from graph_engine.target_ascend.isa.model import DType
 
 
@@ -38,39 +38,45 @@ def select_matmul(op: Operation) -> Choice:
     anchor = region.anchor
     if isinstance(anchor, MatmulOp) and all(is_plain(v.type) for v in (anchor.a, anchor.b, anchor.results[0])):
         require_static(*(tensor(v) for v in (*op.operands, *op.results)))
-        return _plain(region, anchor)
+        return _plain(region, anchor, op.results[0], merging(op))
     return select_cube(op)
 
 
-def _plain(region: Region, op: MatmulOp) -> Choice:
+def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operation, ...]) -> Choice:
     a, b, y = (tensor(value).get_shape() for value in (op.a, op.b, op.results[0]))
     if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (op.a, op.b)):
         raise NoKernel("the Cube kernel multiplies fp16")
     if region.rest and not (len(region.rest) == 1 and region.rest[0].name in FIXPIPE_STEPS):
         raise NoKernel(f"FixPipe does not do {region.rest[0].name} on the way out of L0C")
     transpose_a, transpose_b = bool(op.transpose_a.value.data), bool(op.transpose_b.value.data)
-    batch, (left, right) = batch_steps(y[:-2], a[:-2], b[:-2])
+    places = [*map(placed, outside_values(region, [op.a, op.b])), written(result, readers)]
+    steps = [_steps(y[:-2], shape[:-2], place) for shape, place in zip((a, b, y), places, strict=True)]
+    batch, merged = merge_axes(y[:-2], steps)
+    left, right, out = (Rows(own, p.pitch, p.extent, p.start) for own, p in zip(merged, places, strict=True))
     dtype = dtype_of_tensor(tensor(op.results[0]))
     product = PlainProduct(
         y[-2], a[-2 if transpose_a else -1], y[-1], batch,
-        _side(a, left, transpose_a), _side(b, right, not transpose_b), dtype, op.bias is not None,
+        PlainSide(left, transpose_a), PlainSide(right, not transpose_b), out, dtype, op.bias is not None,
     )  # fmt: skip
-    inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.a, op.b]))
+    inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:2]]
     if product.needs_zeros:
         zeros = constant_attr(np.zeros(BLOCK, np.float16), "zeros behind the last of K")
         inputs.append(ConstantArgument(zeros, tensor_type((BLOCK,), f16)))
     if op.bias is not None:
         inputs.append(bias_argument(outside_values(region, [op.bias])[0], round_up(product.n, BLOCK)))
-    steps = tuple(elementwise_step(step, {step.operands[0]: 0}) for step in region.rest)
+    behind = tuple(elementwise_step(step, {step.operands[0]: 0}) for step in region.rest)
     return Choice(
-        ("plain matmul", product, steps),
-        "_".join(["matmul", *(step.op.removeprefix("ge.") for step in steps)]),
+        ("plain matmul", product, behind),
+        "_".join(["matmul", *(step.op.removeprefix("ge.") for step in behind)]),
         "MatMulV2",
-        lambda name, soc: build_plain_matmul(name, product, Epilogue(steps, (), dtype, dtype), soc),
+        lambda name, soc: build_plain_matmul(name, product, Epilogue(behind, (), dtype, dtype), soc),
         inputs,
+        instead_of=readers,
     )
 
 
-def _side(shape: Sequence[int], steps: tuple[int, ...], k_rows: bool) -> PlainSide:
-    matrix = shape[-2] * shape[-1]
-    return PlainSide(tuple(step * matrix for step in steps), k_rows, shape[-1], prod(shape))
+def _steps(result: Sequence[int], batch: Sequence[int], place: Placed) -> tuple[int, ...]:
+    """Elements from matrix to matrix along the batch axes of the result, 0 where one matrix serves them all."""
+    missing = len(result) - len(batch)
+    own = (step if extent > 1 else 0 for step, extent in zip(place.steps, batch, strict=True))
+    return (0,) * missing + tuple(own)
