@@ -29,12 +29,14 @@ def main() -> None:
     """Prints the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path)
-    path = parser.parse_args().rows
+    parser.add_argument("--commit", default="", help="what was measured, if all rows are of one commit")
+    options = parser.parse_args()
+    path: Path = options.rows
     rows: list[dict[str, Any]] = sorted(json.loads(path.read_text()), key=lambda row: row["model"])
-    print(page(rows, datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()))
+    print(page(rows, datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat(), options.commit))
 
 
-def page(rows: list[dict[str, Any]], date: str) -> str:
+def page(rows: list[dict[str, Any]], date: str, commit: str) -> str:
     """The page in Markdown."""
     good = [row for row in rows if "error" not in row]
     failed = [row for row in rows if "error" in row]
@@ -46,7 +48,7 @@ def page(rows: list[dict[str, Any]], date: str) -> str:
     lines = [
         "# Conversions of format in real architectures",
         "",
-        f"Measured on {date} by `bench/layout.py FOLDER`, written by `bench/layout_page.py`: {len(good)} exported graphs of",
+        f"Measured on {date}{commit and f', at {commit},'} by `bench/layout.py FOLDER`, written by `bench/layout_page.py`: {len(good)} exported graphs of",
         "known architectures, each compiled in four ways. KB are what tasks read and write only to store the same elements",
         "otherwise, wherever that happens: TransData, transposes, and both on the AI CPU. How formats are chosen, and how to",
         "ask why a TransData is there: [formats and TransData](layout.md).",
