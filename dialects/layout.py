@@ -67,9 +67,9 @@ def fractal_z(n0: int = 16, c0: int = 16, groups: int = 1, pad: str = "zero") ->
 
 
 @cache
-def fractal_z_3d(n0: int = 16, c0: int = 16, pad: str = "zero") -> Encoding:
-    """`#layout.fractal_z_3d<n0, c0, pad>`."""
-    return FractalZ3D.of(n0=n0, c0=c0, pad=pad)
+def fractal_z_3d(n0: int = 16, c0: int = 16, groups: int = 1, pad: str = "zero") -> Encoding:
+    """`#layout.fractal_z_3d<n0, c0, groups, pad>`."""
+    return FractalZ3D.of(n0=n0, c0=c0, groups=groups, pad=pad)
 
 
 @cache

@@ -173,10 +173,10 @@ class FormatRules:
         match op:
             case Conv2dOp() | Conv3dOp():
                 groups, channels = op.group.value.data, shape_of(op.x)[1]
-                if not on_the_cube(op.x) or (volumes and (groups > 1 or DYNAMIC in (*shape_of(op.x), *shape_of(op.w)))):
+                if not on_the_cube(op.x) or (volumes and DYNAMIC in (*shape_of(op.x), *shape_of(op.w))):
                     return None
                 x = keep(given[0], blocks(c0), strict=channels % c0 != 0)
-                stored = fractal_z_3d(FRACTAL_ROWS, c0) if volumes else fractal_z(FRACTAL_ROWS, c0, groups)
+                stored = (fractal_z_3d if volumes else fractal_z)(FRACTAL_ROWS, c0, groups)
                 return Formats((x, keep(given[1], stored, strict=True), None)[: len(given)], blocks(c0))
             case ChannelShuffleOp() | LrnOp():
                 # Both kernels turn the blocks to rows of channels and back, with zeros behind the last channel.

@@ -149,13 +149,15 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     n, c, *deep, h, wd = x.get_shape()
     (ho, wo), (kh, kw) = y.get_shape()[-2:], w.get_shape()[-2:]
     strides, dilations, pads = (attributes[key] for key in ("strides", "dilations", "pads"))
+    group: int = attributes["group"]
+    blocks = blocks_of_groups(w.get_shape(), group, 16)
     depth = None
     if volumes:
         depth = Depth(deep[0], y.get_shape()[2], w.get_shape()[2], strides[0], dilations[0], pads[0])
         n *= depth.outputs
+        if blocks.last is not None and depth.taps > 1:
+            raise NoKernel("the last block of groups is smaller, and its channels are not the first of K")
     top, left, bottom, right = (pads[i] for i in (-2 - op.SPATIAL, -1 - op.SPATIAL, -2, -1))
-    group: int = attributes["group"]
-    blocks = blocks_of_groups(w.get_shape(), group, 16)
     sides: list[SSAValue] = []
     epilogue = _epilogue(region, [op], sides)
     shape = ConvShape(

@@ -118,6 +118,17 @@ def test_larger(x: Shape, w: Shape, strides: Shape, pads: Shape) -> None:
     assert types == {"Conv3D": 1, "TransData": 2}
 
 
+@pytest.mark.parametrize(("cin", "cout", "group"), [(40, 40, 40), (48, 96, 3), (20, 30, 5), (96, 64, 32)])
+def test_groups(cin: int, cout: int, group: int) -> None:
+    types = check((1, cin, 4, 7, 6), (cout, cin // group, 3, 3, 2), "relu", group=group, pads=[1, 1, 0, 1, 1, 1])
+    assert types == {"Conv3D": 1, "TransData": 2}
+
+
+def test_groups_of_which_fewer_are_left() -> None:
+    types = check((1, 72, 4, 7, 6), (72, 24, 1, 3, 3), "relu", group=3, strides=[2, 1, 1])
+    assert types == {"Conv3D": 1, "TransData": 2}
+
+
 def test_filter_that_is_an_input() -> None:
     types = check((1, 20, 5, 6, 7), (17, 20, 3, 2, 3), constant=False, pads=[1, 0, 1, 1, 1, 0])
     assert types["Conv3D"] == 1
