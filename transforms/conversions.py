@@ -100,8 +100,10 @@ def heads_bytes(op: Operation, rules: FormatRules) -> int:
     return 2 * stored_bytes(tensor(op.results[0]))
 
 
-def _beside_products(op: Operation) -> bool:
-    """Whether heads are cut for products alone, or joined right behind one."""
+def _beside_products(op: Operation, deepest: int = 8) -> bool:
+    """Whether heads are cut for products alone, or joined right behind one; `deepest`: cuts and names between at most."""
+    if not deepest:
+        return False
     if isinstance(op, MergeHeadsOp):
         value, reader = op.x, op
         while keeps_matrices(value.owner) and single_user(value) is reader:
@@ -111,7 +113,9 @@ def _beside_products(op: Operation) -> bool:
         return _is_product(value.owner) and single_user(value) is reader
     users = [use.operation for use in op.results[0].uses]
     cuts = [user for user in users if isinstance(user, SliceOp) or keeps_matrices(user)]
-    return all(map(_beside_products, cuts)) and all(_is_product(user) for user in users if user not in cuts)
+    return all(_beside_products(cut, deepest - 1) for cut in cuts) and all(
+        _is_product(user) for user in users if user not in cuts
+    )
 
 
 def _is_product(op: object) -> bool:

@@ -85,7 +85,9 @@ def columns_are_read_in_place(group: Sequence[MatmulOp], soc: Soc) -> bool:
 
 def _leads_to_heads(value: SSAValue) -> bool:
     user = single_user(value)
-    return isinstance(user, SplitHeadsOp) or (isinstance(user, ReshapeOp) and _leads_to_heads(user.result))
+    while isinstance(user, ReshapeOp):
+        user = single_user(user.result)
+    return isinstance(user, SplitHeadsOp)
 
 
 def heads_of(group: Sequence[MatmulOp], soc: Soc) -> list[SplitHeadsOp]:

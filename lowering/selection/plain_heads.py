@@ -23,6 +23,9 @@ from graph_engine.transforms.cuts_and_joins import part_of
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.stored_values import keeps_matrices
 
+DEEPEST = 8
+"""Cuts and other names between a value and what holds it, at most: as many as any exporter writes, and a few."""
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -39,16 +42,18 @@ class Placed:
         return prod(tensor(self.source).get_shape())
 
 
-def placed(value: SSAValue) -> Placed:
+def placed(value: SSAValue, deepest: int = DEEPEST) -> Placed:
     """Where the matrices of a plain value lie: within what its heads or columns were cut from, or in itself."""
     shape, op = tensor(value).get_shape(), value.owner
     within: Placed | None = None
-    if keeps_matrices(op) and isinstance(op, ReshapeOp):
-        within = regrouped(placed(op.x), tensor(op.x).get_shape()[:-2], shape[:-2])
+    if not deepest or len(shape) < 2:
+        pass
+    elif keeps_matrices(op) and isinstance(op, ReshapeOp):
+        within = regrouped(placed(op.x, deepest - 1), tensor(op.x).get_shape()[:-2], shape[:-2])
     elif isinstance(op, SplitHeadsOp) and is_plain(op.x.type):
-        within = heads_of(placed(op.x), shape[-1])
+        within = heads_of(placed(op.x, deepest - 1), shape[-1])
     elif isinstance(op, SliceOp) and is_plain(value.type):
-        within = _part(placed(op.x), value)
+        within = _part(placed(op.x, deepest - 1), value)
     matrix = prod(shape[-2:])
     return within or Placed(value, tuple(step * matrix for step in row_major(shape[:-2])), shape[-1])
 
@@ -91,7 +96,7 @@ def merging(op: Operation) -> tuple[Operation, ...]:
     """The only readers of a product's plain result down to the one that joins its heads; empty if none does."""
     chain: list[Operation] = []
     value = op.results[0]
-    while (user := single_user(value)) is not None:
+    while len(chain) < DEEPEST and (user := single_user(value)) is not None:
         chain.append(user)
         if isinstance(user, MergeHeadsOp):
             plain = is_plain(user.x.type) and is_plain(user.result.type)
@@ -113,25 +118,25 @@ def written(result: SSAValue, chain: Sequence[Operation]) -> Placed:
     return regrouped(heads_of(placed(merge.result), heads[-1]), heads[:-2], batch) or whole
 
 
-def products_read(op: Operation) -> bool:
+def products_read(op: Operation, deepest: int = DEEPEST) -> bool:
     """Whether products read all that `op` cuts, where it lies: no task of its own."""
     if not isinstance(op, SplitHeadsOp | SliceOp) or not is_plain(op.result.type):
         return False
-    return placed(op.result).source is not op.result and _all_read(op.result)
+    return _all_read(op.result, deepest) and placed(op.result).source is not op.result
 
 
-def _all_read(value: SSAValue) -> bool:
-    return bool(value.uses) and all(_reads(use.operation, use.index) for use in value.uses)
+def _all_read(value: SSAValue, deepest: int) -> bool:
+    return bool(value.uses and deepest) and all(_reads(use.operation, use.index, deepest - 1) for use in value.uses)
 
 
-def _reads(user: Operation, index: int) -> bool:
+def _reads(user: Operation, index: int, deepest: int) -> bool:
     if "ge.no_kernel" in user.attributes:
         return False
     if isinstance(user, SliceOp | SplitHeadsOp):
-        return products_read(user)
+        return products_read(user, deepest)
     if keeps_matrices(user):
-        return _all_read(user.results[0])
+        return _all_read(user.results[0], deepest)
     if isinstance(user, FusedOp):
-        return _all_read(user.block.args[index])
+        return _all_read(user.block.args[index], deepest)
     plain = isinstance(user, MatmulOp) and all(is_plain(v.type) for v in (user.a, user.b, user.result))
     return plain and index < 2
