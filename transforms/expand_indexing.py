@@ -22,9 +22,10 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp
-from graph_engine.dialects.ge.indexing import GatherElementsOp, OneHotOp, ScatterElementsOp
+from graph_engine.dialects.ge.indexing import GatherElementsOp, OneHotOp, ScatterElementsOp, ScatterNdOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, OrOp, SelectOp
+from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.selection import TopKOp
 from graph_engine.dialects.ge.shape import TransposeOp, TriluOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
@@ -81,6 +82,39 @@ class SelectTriangle(Pattern):
         zero = made.number(0, op.x)
         result = made.put(SelectOp(made.numbers(mask, "triangle"), op.x, zero))
         rewriter.replace(op, made.needed([result]), [result])
+        return True
+
+
+class ScatterRows(Pattern):
+    """scatter_elements whose indices are one vector, repeated over the other axes -> scatter_nd of whole slices."""
+
+    name = "scatter-rows"
+    root: ClassVar[tuple[type[Operation], ...]] = (ScatterElementsOp,)
+
+    def rewrite(self, op: ScatterElementsOp, rewriter: CountedRewriter) -> bool:
+        shape, places = shape_of(op.x), shape_of(op.indices)
+        if DYNAMIC in (*shape, *places) or 0 in (*shape, *places) or not shape:
+            return False
+        axis, expand = op.axis.value.data % len(shape), op.indices.owner
+        if not isinstance(expand, ExpandOp) or any(
+            p != n for a, (n, p) in enumerate(zip(shape, places, strict=True)) if a != axis
+        ):
+            return False
+        given = shape_of(expand.x)
+        given = (1,) * (len(places) - len(given)) + given
+        if any(n != (places[axis] if a == axis else 1) for a, n in enumerate(given)):
+            return False
+        made = Made()
+        perm = [axis, *(a for a in range(len(shape)) if a != axis)]
+        back = [perm.index(a) for a in range(len(perm))]
+
+        def turned(value: SSAValue, order: Sequence[int]) -> SSAValue:
+            return made.put(TransposeOp(value, perm=order)) if axis else value
+
+        index = made.shaped(expand.x, (places[axis], 1))
+        rows = ScatterNdOp(turned(op.x, perm), index, turned(op.updates, perm), reduction=op.reduction.data)
+        result = turned(made.put(rows), back)
+        rewriter.replace(op, made.made, [result])
         return True
 
 
@@ -175,4 +209,4 @@ class ExpandIndexingPass(GePass):
     numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ExpandOneHot(), SelectTriangle(), IndexLastAxis(), SplitTopK()])
+        apply_patterns(op, [ExpandOneHot(), SelectTriangle(), ScatterRows(), IndexLastAxis(), SplitTopK()])

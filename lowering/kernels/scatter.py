@@ -7,11 +7,19 @@
 
 All writes leave by one queue, so that of several updates of one place the last one stays. The cores share the batch, or
 the columns of the rows, so that no two of them write to one place.
+
+Where updates are combined with what is there, x stands in UB as a whole, some columns a core, in fp32:
+
+    for each tile of updates:            its indices and updates                        GM -> UB -> fp32
+      for each row of the tile:          the row combined with the one at its place     in UB
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import gcd
+
+from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
@@ -88,3 +96,66 @@ class _Writer(IndexedRows):
             with kb.loop(count, "r") as r:
                 target = batch * shape.entries + self.place(indices, r) + column
                 kb.copy(kb.view(y, target, (width,), (1,)), kb.view(rows, r * padded, (width,), (1,)))
+
+
+def build_scatter_combined(name: str, shape: GatherShape, mnemonic: str, soc: Soc) -> KernelOp:
+    """The same where `mnemonic` combines an update with what is there. Raises NoKernel if x does not fit UB."""
+    width, rows = shape.dtype.bytes, shape.entries // shape.row
+    split = CoreSplit.of(shape.row, BLOCK // gcd(BLOCK, width), soc.vector_cores)
+    if shape.row * width % BLOCK:
+        split = CoreSplit(shape.row, shape.row)
+    padded = round_up(split.step, BLOCK // width)
+    held = buffer_bytes(rows * padded, DType.F32) + buffer_bytes(rows * padded, shape.dtype)
+    each = buffer_bytes(padded, DType.F32) + buffer_bytes(padded, shape.dtype, 2)
+    each += buffer_bytes(shape.coordinates, DType.I32, 2)
+    tile = min(shape.rows, MOST_INDICES, (soc.buffers["ub"] - held) // each)
+    if tile < 1:
+        raise NoKernel(f"{rows} rows, with which updates are combined, do not fit the unified buffer")
+    args = [
+        Arg("x", (1, shape.entries), shape.dtype, "r"),
+        Arg("indices", (shape.rows * shape.coordinates,), shape.index_dtype, "r"),
+        Arg("updates", (1, shape.rows, shape.row), shape.dtype, "r"),
+        Arg("y", (1, shape.entries), shape.dtype, "w"),
+    ]
+    kb = KernelBuilder(name, args, split.block_dim)
+    in_ub = replace(shape, strides=tuple(stride // shape.row * padded for stride in shape.strides))
+    for column, size in split.bodies(kb):
+        _Combiner(kb, in_ub).body(column, size, padded, tile, mnemonic)
+    return kb.kernel
+
+
+class _Combiner(IndexedRows):
+    """Writes the body of a core; the strides of `shape` are those of rows in UB."""
+
+    def body(self, column: Expr, width: int, padded: int, tile: int, mnemonic: str) -> None:
+        """x, the updates, and the way out."""
+        kb, shape = self.kb, self.shape
+        x, _, updates, y = kb.args
+        rows = shape.entries // shape.row
+        stored = kb.alloc("x_ub", Space.UB, (rows, padded), shape.dtype)
+        total = kb.alloc("total", Space.UB, (rows, padded), self.dtype)
+        sides = [kb.view(buf, 0, (rows, width), buf.strides) for buf in (stored, total)]
+        kb.copy(sides[0], kb.view(x, column, (rows, width), (shape.row, 1)))
+        kb.vec("conv", sides[1], sides[0])
+        for first, count in kb.tiles(shape.rows, tile, "t"):
+            indices = self.indices(Expr(), first, count)
+            loaded = self.tile("updates_ub", count, width, padded, shape.dtype)
+            wide = self.tile("wide", count, width, padded, self.dtype)
+            kb.copy(loaded, kb.view(updates, first * shape.row + column, (count, width), (shape.row, 1)))
+            kb.vec("conv", wide, loaded)
+            with kb.loop(count, "r") as r:
+                there = kb.view(total, self.place(indices, r), (width,), (1,))
+                one = kb.view(kb.buffer_of(wide, (padded,)), r * padded, (width,), (1,))
+                kb.vec(mnemonic, there, there, one)
+        kb.vec("conv", sides[0], sides[1])
+        kb.copy(kb.view(y, column, (rows, width), (shape.row, 1)), sides[0])
+
+    @property
+    def dtype(self) -> DType:
+        """What is combined."""
+        return DType.I32 if self.shape.dtype is DType.I32 else DType.F32
+
+    def tile(self, slot: str, count: int, width: int, padded: int, dtype: DType) -> SSAValue:
+        """Rows of updates."""
+        buf = self.kb.alloc(slot, Space.UB, (count, padded), dtype)
+        return self.kb.view(buf, 0, (count, width), buf.strides)

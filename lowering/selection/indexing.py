@@ -19,7 +19,7 @@ from graph_engine.dialects.ge.indexing import (
 from graph_engine.dialects.layout import is_plain
 from graph_engine.lowering.kernels.gather import GatherShape, build_gather
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.scatter import build_scatter
+from graph_engine.lowering.kernels.scatter import build_scatter, build_scatter_combined
 from graph_engine.lowering.selection.choice import Choice, dtype_of_tensor, require_static, tensor
 from graph_engine.target_ascend.isa.model import DType
 
@@ -77,10 +77,8 @@ def select_indexing(op: Operation) -> Choice:
 
 
 def _scatter(op: ScatterOp, dtype: DType, index_dtype: DType) -> Choice:
-    """The kernel of a scatter that replaces what is there."""
+    """The kernel of a scatter."""
     x, places = shape_of(op.x), shape_of(op.indices)
-    if op.reduction.data != "none":
-        raise NoKernel(f"updates are combined with what is there by {op.reduction.data}; the kernel replaces it")
     if isinstance(op, ScatterElementsOp):
         if op.axis.value.data % len(x) != len(x) - 1 or x[:-1] != places[:-1]:
             raise NoKernel("elements are scattered along the last axis, to all of the others")
@@ -89,11 +87,18 @@ def _scatter(op: ScatterOp, dtype: DType, index_dtype: DType) -> Choice:
         named, row = x[: places[-1]], prod(x[places[-1] :])
         strides = tuple(step * row for step in row_major(named))
         shape = GatherShape(1, prod(places[:-1]), row, prod(x), named, strides, dtype, index_dtype, batched=True)
+    reduction = op.reduction.data
+    if reduction != "none" and (shape.batch > 1 or dtype not in (DType.F16, DType.F32, DType.I32)):
+        raise NoKernel(f"updates are combined with what is there by {reduction}: rows of floats and int32 are")
     return Choice(
-        ("scatter", shape),
+        ("scatter", shape, reduction),
         op.name.removeprefix("ge."),
         TYPES[op.name],
-        lambda name, soc: build_scatter(name, shape, soc),
+        lambda name, soc: (
+            build_scatter(name, shape, soc)
+            if reduction == "none"
+            else build_scatter_combined(name, shape, reduction, soc)
+        ),
         list(op.operands),
         in_place=(0,),
     )
