@@ -81,6 +81,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-rotary-mul"),
     (Phase.FUSED, "simplify-attention"),
     (Phase.FUSED, "fuse-attention"),
+    (Phase.FUSED, "fuse-windows{soc=$soc}"),
     (Phase.FUSED, "fuse-matmul-elementwise{soc=$soc}"),
     (Phase.FUSED, "fuse-parallel-matmuls{soc=$soc}"),
     (Phase.FUSED, "fuse-parallel-rotary"),

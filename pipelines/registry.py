@@ -59,6 +59,7 @@ PASSES: dict[str, str] = {
     "fuse-rotary-mul": "graph_engine.transforms.fuse_rotary_mul:FuseRotaryMulPass",
     "simplify-attention": "graph_engine.transforms.simplify_attention:SimplifyAttention",
     "fuse-attention": "graph_engine.transforms.fuse_attention:FuseAttention",
+    "fuse-windows": "graph_engine.transforms.fuse_windows:FuseWindows",
     "fuse-matmul-elementwise": "graph_engine.transforms.fuse_matmul_elementwise:FuseMatmulElementwise",
     "fuse-parallel-matmuls": "graph_engine.transforms.fuse_parallel_matmuls:FuseParallelMatmuls",
     "fuse-parallel-rotary": "graph_engine.transforms.fuse_parallel_rotary:FuseParallelRotary",

@@ -318,7 +318,7 @@ class FormatRules:
             mask = value in attention.sides
             stored = not mask or side_kind(value, scores) == "matrix"
             formats.append(keep(format, nz, strict=mask and shape_of(value)[-1] % c0 != 0) if stored else None)
-        full_rows = shape_of(scores)[-2] % FRACTAL_ROWS == 0
+        full_rows = shape_of(op.results[0])[-2] % FRACTAL_ROWS == 0
         return Formats(tuple(formats), nz.with_pad("zero" if full_rows else "undef"))
 
     def _inside_attention(self, op: GeOp, given: Sequence[Format]) -> Formats:

@@ -171,7 +171,10 @@ class LiftNormToMatmul(Pattern):
 
 def _leads_to_product(op: object) -> bool:
     """Whether nothing but single readers stands between a matrix product and `op`, a reshape or elementwise operator."""
+    waiting = [op]
     for _ in range(MAX_OPERATORS + 1):
+        op = waiting.pop() if waiting else None
+        inner: list[SSAValue] = []
         if isinstance(op, MatmulOp):
             return True
         if isinstance(op, ReshapeOp):
@@ -179,9 +182,7 @@ def _leads_to_product(op: object) -> bool:
         elif isinstance(op, UnaryOp | BinaryOp):  # the other operand of one that was lifted is reshaped or small
             same = [value for value in op.operands if value.type == op.result.type]
             inner = [value for value in same if not isinstance(value.owner, ReshapeOp | ConstantOp)]
-        else:
-            return False
-        op = inner[0].owner if inner and single_user(inner[0]) is op else None
+        waiting += [value.owner for value in inner if single_user(value) is op]
     return False
 
 

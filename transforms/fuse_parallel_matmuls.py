@@ -94,7 +94,7 @@ def heads_of(group: Sequence[MatmulOp], soc: Soc) -> list[SplitHeadsOp]:
     """The operators that cut the products into heads of one width, if attention reads all of these where they lie."""
     splits = [op for op in map(_only_split, group) if op is not None]
     widths = {shape_of(split.result)[-1] for split in splits}
-    in_place = MatmulOp.name in soc.heavy_operators and not soc.has("fixpipe")
+    in_place = MatmulOp.name in soc.heavy_operators and not soc.has("split")
     if not in_place or len(splits) < len(group) or len(widths) > 1 or widths.pop() % soc.c0["f16"]:
         return []
     return splits if all(reads_heads(use) for split in splits for use in split.result.uses) else []

@@ -29,6 +29,7 @@ from graph_engine.dialects.ge.shape import SHAPE
 from graph_engine.dialects.ge.signal import SIGNAL
 from graph_engine.dialects.ge.unary_math import UNARY_MATH
 from graph_engine.dialects.ge.weights import FoldAttr, WeightAttr
+from graph_engine.dialects.ge.windows import WINDOWS
 
 GE = Dialect(
     "ge",
@@ -49,6 +50,7 @@ GE = Dialect(
         *REDUCTION,
         *SHAPE,
         *HEADS,
+        *WINDOWS,
         *CHANNELS,
         *INDEXING,
         *RUNTIME_SHAPE,

@@ -122,6 +122,16 @@ def choose_attention_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
     return AttentionTiling(b_share, m_share, mt, nt)
 
 
+def side_args(shape: AttentionShape) -> list[Arg]:
+    """The arguments of the steps' inputs, and what is added to the last block of keys."""
+    args: list[Arg] = []
+    for number, side in enumerate(shape.inputs):
+        count = Side(side.steps).matrices(shape.batch) if side.kind != "number" else 1
+        stored = {"matrix": (count, shape.n1, shape.m1, 16, 16), "row": (count, shape.keys), "number": (1,)}
+        args.append(Arg(f"side{number}", stored[side.kind], DType.F16, "r"))
+    return [*args, Arg("behind", (16,), DType.F32, "r")] if shape.rest else args
+
+
 def build_attention(name: str, shape: AttentionShape, soc: Soc) -> KernelOp:
     """The kernel; arguments: q, k, v, the steps' inputs, [what is added to the last block of keys], result."""
     tiling = choose_attention_tiling(shape, soc)
@@ -131,12 +141,7 @@ def build_attention(name: str, shape: AttentionShape, soc: Soc) -> KernelOp:
         ("v", shape.v, shape.n1, shape.e1),
     )
     args = [Arg(n, (s.matrices(shape.batch), columns, rows, 16, 16), DType.F16, "r") for n, s, rows, columns in blocks]
-    for number, side in enumerate(shape.inputs):
-        count = Side(side.steps).matrices(shape.batch) if side.kind != "number" else 1
-        stored = {"matrix": (count, shape.n1, shape.m1, 16, 16), "row": (count, shape.keys), "number": (1,)}
-        args.append(Arg(f"side{number}", stored[side.kind], DType.F16, "r"))
-    if shape.rest:
-        args.append(Arg("behind", (16,), DType.F32, "r"))
+    args += side_args(shape)
     args.append(Arg("y", (prod(shape.batch), shape.e1, shape.m1, 16, 16), DType.F16, "w"))
     matrices, rows = CoreSplit(max(shape.batch), tiling.b_share), CoreSplit(shape.m1, tiling.m_share)
     kb = KernelBuilder(name, args, matrices.block_dim * rows.block_dim)
@@ -147,13 +152,13 @@ def build_attention(name: str, shape: AttentionShape, soc: Soc) -> KernelOp:
     for at, count in other.shares():
         for start, size in dealt.bodies(kb, first):
             ends = ((start, size), (Expr(at), count))
-            _Writer(kb, shape, tiling, soc.has("fixpipe")).core(*(ends if by_matrix else ends[::-1]))
+            AttentionWriter(kb, shape, tiling, soc.has("fixpipe")).core(*(ends if by_matrix else ends[::-1]))
         first += dealt.block_dim
     return kb.kernel
 
 
 @dataclass
-class _Writer:
+class AttentionWriter:
     """Writes what one core does."""
 
     kb: KernelBuilder
@@ -171,14 +176,7 @@ class _Writer:
     def core(self, matrices: tuple[Expr, int], rows: tuple[Expr, int]) -> None:
         """(start, count) of matrices along the longest batch axis, and of blocks of 16 rows."""
         kb, batch = self.kb, self.shape.batch
-        self.numbers: dict[int, Buf] = {}
-        for i, side in enumerate(self.shape.inputs):
-            if side.kind == "number":
-                self.numbers[i] = self.loaded(f"side{i}", kb.args[3 + i], (1,))
-        if self.shape.rest:
-            self.behind = self.loaded("behind", kb.args[-2], (16,))
-            self.zeros = kb.alloc("zeros", Space.UB, (max(self.shape.d1, self.shape.e1), 16, 16), DType.F16)
-            kb.vec("dup", kb.view(self.zeros), imm=0.0)
+        self.begin()
         longest = batch.index(max(batch))
 
         def axis(at: list[Expr]) -> None:
@@ -191,6 +189,18 @@ class _Writer:
                 axis([*at, start + counter])
 
         axis([])
+
+    def begin(self) -> None:
+        """What all tiles need: numbers, and what is put behind the last key."""
+        kb = self.kb
+        self.numbers: dict[int, Buf] = {}
+        for i, side in enumerate(self.shape.inputs):
+            if side.kind == "number":
+                self.numbers[i] = self.loaded(f"side{i}", kb.args[3 + i], (1,))
+        if self.shape.rest:
+            self.behind = self.loaded("behind", kb.args[-2], (16,))
+            self.zeros = kb.alloc("zeros", Space.UB, (max(self.shape.d1, self.shape.e1), 16, 16), DType.F16)
+            kb.vec("dup", kb.view(self.zeros), imm=0.0)
 
     def loaded(self, slot: str, source: Buf, shape: tuple[int, ...]) -> Buf:
         """A small argument in UB."""
@@ -213,7 +223,7 @@ class _Writer:
     def tile(self, batch: list[Expr], m_at: Expr, mt: int) -> None:
         """The result for `mt` blocks of rows of one matrix."""
         kb, shape = self.kb, self.shape
-        q = shape.q.load(kb, "q_l1", kb.args[:1], batch, (Expr(), shape.d1), (m_at, mt))
+        q = self.queries(batch, m_at, mt)
         once = self.tiling.nt >= shape.n1
         state = None if once else _Running.begin(kb, mt, shape.e1)
         for n_at, nt, ragged in self.key_tiles():
@@ -233,6 +243,10 @@ class _Writer:
                 state.add(sums, total)
         if state is not None:
             self.store(batch, m_at, mt, state.sums, state.total)
+
+    def queries(self, batch: list[Expr], m_at: Expr, mt: int) -> Buf:
+        """`mt` blocks of rows of q in L1."""
+        return self.shape.q.load(self.kb, "q_l1", self.kb.args[:1], batch, (Expr(), self.shape.d1), (m_at, mt))
 
     def scores(self, q: Buf, batch: list[Expr], m_at: Expr, n_at: Expr, mt: int, nt: int, ragged: bool) -> Buf:
         """A tile of scores behind the steps in UB, (nt, rows, 16) in fp32; those behind the last key are LOWEST."""
@@ -335,6 +349,11 @@ class _Writer:
         kb.vec("mul", kb.view(sums), kb.view(sums), _spread(kb, total, shape.e1))
         out = kb.alloc("y", Space.UB, sums.shape, DType.F16)
         kb.vec("conv", kb.view(out), kb.view(sums))
+        self.write(batch, m_at, out)
+
+    def write(self, batch: list[Expr], m_at: Expr, out: Buf) -> None:
+        """A tile of the result, (e1, rows, 16), to memory."""
+        kb, shape = self.kb, self.shape
         which = sum((b * step for b, step in zip(batch, row_major(shape.batch), strict=True)), Expr())
         at = (which * (shape.e1 * shape.m1) + m_at) * FRACTAL_ELEMENTS
         kb.copy(kb.view(kb.args[-1], at, out.shape, (shape.m1 * FRACTAL_ELEMENTS, 16, 1)), kb.view(out))

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import row_major
-from graph_engine.dialects.ge.attention import Attention, attention_of, reads_heads, side_kind
+from graph_engine.dialects.ge.attention import Attention, attention_of, heads_of_windows, reads_heads, side_kind
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp
 from graph_engine.dialects.ge.core import Tensor
@@ -37,6 +37,7 @@ from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.vector_tiling import merge_axes
+from graph_engine.lowering.kernels.window_attention import WindowAttentionShape, build_window_attention
 from graph_engine.lowering.selection.choice import (
     Choice,
     ConstantArgument,
@@ -214,6 +215,8 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
 
 
 def _attention(region: Region, attention: Attention) -> Choice:
+    if attention.partitions:
+        return _window_attention(region, attention)
     q, k, v = attention.scores.a, attention.scores.b, attention.result.b
     scores = attention.scores.result
     for value in (q, k, v, attention.result.result):
@@ -230,11 +233,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
     ]
     stored = [tensor(part.source).get_shape()[:-2] for part in parts] + batches[3:]
     batch, steps = batch_steps(tensor(scores).get_shape()[:-2], *batches, stored=stored)
-    number_of: dict[SSAValue, int] = {value: i for i, value in enumerate([scores, *attention.sides])}
-    chain: list[Step] = []
-    for op in attention.steps:
-        chain.append(elementwise_step(op, number_of))
-        number_of[op.results[0]] = len(kinds) + len(chain)
+    chain = _score_steps(attention)
     d1, m1 = physical_shape(tensor(q))[-4:-2]
     keys, e1 = tensor(k).get_shape()[-2], physical_shape(tensor(v))[-4]
     scored = tuple(ScoreInput(str(kind), steps) for kind, steps in zip(kinds, steps[3:], strict=True))
@@ -243,16 +242,79 @@ def _attention(region: Region, attention: Attention) -> Choice:
         Side(steps[1], start=parts[1].start),
         Side(steps[2], k_rows=True, start=parts[2].start),
     )
-    shape = AttentionShape(m1, d1, e1, keys, batch, *sides, scored, tuple(chain))
-    if shape.rest:
-        behind = np.where(np.arange(16) < shape.rest, 0, LOWEST).astype(np.float32)
-        inputs.append(ConstantArgument(constant_attr(behind, "behind the last key"), tensor_type((16,), f32)))
+    shape = AttentionShape(m1, d1, e1, keys, batch, *sides, scored, chain)
+    inputs += _behind_the_last_key(shape)
     return Choice(
         ("attention", shape),
         "attention",
         "FlashAttentionScore",
         lambda name, soc: build_attention(name, shape, soc),
         inputs,
+    )
+
+
+def _score_steps(attention: Attention) -> tuple[Step, ...]:
+    """What happens between the products and the softmax; values are the scores and the sides in their order."""
+    sides = attention.sides
+    number_of: dict[SSAValue, int] = {value: i for i, value in enumerate([attention.scores.result, *sides])}
+    chain: list[Step] = []
+    for op in attention.steps:
+        chain.append(elementwise_step(op, number_of))
+        number_of[op.results[0]] = len(sides) + len(chain)
+    return tuple(chain)
+
+
+def _behind_the_last_key(shape: AttentionShape) -> list[ConstantArgument]:
+    """What is added to the scores of the last block of keys, where it is not full."""
+    if not shape.rest:
+        return []
+    behind = np.where(np.arange(16) < shape.rest, 0, LOWEST).astype(np.float32)
+    return [ConstantArgument(constant_attr(behind, "behind the last key"), tensor_type((16,), f32))]
+
+
+def _window_attention(region: Region, attention: Attention) -> Choice:
+    """Of windows in matrices of whole maps: batch axes are maps, rows of windows, windows in a row, heads."""
+    cuts = [heads_of_windows(v) for v in (attention.scores.a, attention.scores.b, attention.result.b)]
+    cut = [one for one in cuts if one is not None]
+    placed = [(op.ints("grid"), op.ints("window"), op.ints("shift")) for op in attention.partitions]
+    merge = attention.merge
+    if merge is not None:
+        placed.append((merge.ints("grid"), merge.ints("window"), merge.ints("shift")))
+    if len(cut) < 3 or merge is None or any(other != placed[0] for other in placed[1:]):
+        raise NoKernel("queries, keys and values are not heads of the same windows")
+    (maps, height, width), (h, w), shift = placed[0]
+    sources = [partition.x for partition, _ in cut]
+    outside = outside_values(region, [*sources, *attention.sides])
+    for value in (*sources, region.yielded[0]):
+        require_encoding(tensor(value), FractalNZ)
+    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (*sources, *attention.sides)):
+        raise NoKernel("the attention kernel works in fp16")
+    batch = (maps, height // h, width // w, tensor(attention.scores.result).get_shape()[1])
+    scored: list[ScoreInput] = []
+    for value in attention.sides:
+        kind = str(side_kind(value, attention.scores.result))
+        windows, heads = ((1, 1, *tensor(value).get_shape()[:-2]) if kind != "number" else (1, 1))[-2:]
+        step = heads if windows > 1 else 0
+        steps = (step * batch[1] * batch[2], step * batch[2], step, int(heads > 1))
+        scored.append(ScoreInput(kind, steps))
+    widths = [
+        tensor(value).get_shape()[-1] // 16 for value in (attention.scores.a, attention.scores.b, attention.result.b)
+    ]
+    inner = AttentionShape(
+        -(-h * w // 16), widths[0], widths[2], h * w, batch, Side(), Side(start=1), Side(k_rows=True), tuple(scored),
+        _score_steps(attention),
+    )  # fmt: skip
+    heads_of = [
+        (which.start, tensor(partition.x).get_shape()[-1] // (16 * columns))
+        for (partition, which), columns in zip(cut, widths, strict=True)
+    ]
+    whole = WindowAttentionShape(inner, (maps, height, width), (h, w), (shift[0], shift[1]), tuple(heads_of))
+    return Choice(
+        ("window_attention", whole),
+        "window_attention",
+        "FlashAttentionScore",
+        lambda name, soc: build_window_attention(name, whole, soc),
+        [*outside, *_behind_the_last_key(inner)],
     )
 
 

@@ -191,6 +191,35 @@ def swin(side: int = 4) -> onnx.ModelProto:
     return b.model(b("Add", x, b.feed_forward(b.layer_norm(x), b.gelu), output="y"))
 
 
+def swin_map(side: int = 14, window: int = 7, shift: int = 3) -> onnx.ModelProto:
+    """Windows cut out of a map that is rolled first, as torchvision has it, and the way back; a bias a head."""
+    b, rows, count = LayerExporter(), window * window, (side // window) ** 2
+    x = b.input("x", (1, side, side, FEATURES))
+
+    def rolled(x: str, by: int) -> str:
+        for axis in (1, 2) if by else ():
+            parts = [
+                b("Slice", x, b.ints([start]), b.ints([end]), b.ints([axis]), b.ints([1]))
+                for start, end in ((by % side, side), (0, by % side))
+            ]
+            x = b("Concat", *parts, axis=axis)
+        return x
+
+    grid = [side // window, window, side // window, window, FEATURES]
+    y = b("Transpose", b("Reshape", rolled(b.layer_norm(x), shift), b.ints([1, *grid])), perm=[0, 1, 3, 2, 4, 5])
+    packed = b.linear(b("Reshape", y, b.ints([count, rows, FEATURES])), FEATURES, 3 * FEATURES)
+    packed = b("Transpose", b("Reshape", packed, b.ints([count, rows, 3, HEADS, WIDTH])), perm=[2, 0, 3, 1, 4])
+    q, k, v = (b("Gather", packed, b.ints(i), axis=0) for i in range(3))
+    scores = b("MatMul", b("Mul", q, b.number(WIDTH**-0.5)), b.turned(k))
+    scores = b("Add", scores, b.weight((1, HEADS, rows, rows)))
+    y = b("Transpose", b("MatMul", b("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
+    y = b.linear(b("Reshape", y, b.ints([count, rows, FEATURES])), FEATURES, FEATURES)
+    y = b("Reshape", y, b.ints([1, side // window, side // window, window, window, FEATURES]))
+    y = b("Reshape", b("Transpose", y, perm=[0, 1, 3, 2, 4, 5]), b.ints([1, side, side, FEATURES]))
+    x = b("Add", x, rolled(y, -shift))
+    return b.model(b("Add", x, b.feed_forward(b.layer_norm(x), b.gelu), output="y"))
+
+
 LAYERS: dict[str, Callable[[], onnx.ModelProto]] = {
-    layer.__name__: layer for layer in (bert, bert_sdpa, gpt2, llama, qwen3, vit, whisper, t5, swin)
+    layer.__name__: layer for layer in (bert, bert_sdpa, gpt2, llama, qwen3, vit, whisper, t5, swin, swin_map)
 }

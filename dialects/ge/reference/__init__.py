@@ -65,6 +65,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
             *("one_hot", "reverse_sequence"),
         ),
         "heads": ("split_heads", "merge_heads", "rotary_mul"),
+        "windows": ("window_partition", "window_merge"),
         "channels": ("channel_shuffle", "depth_to_space"),
         "runtime_shape": (*("shape_of", "reshape_to", "expand_to", "tile_by", "slice_at", "pad_by", "range", "fill"),),
         "selection": ("top_k", "unique", "non_zero", "compress", "non_max_suppression"),

@@ -29,6 +29,7 @@ TASKS: dict[str, dict[str, int]] = {
     "whisper": ENCODER,
     "t5": {"MatMulV2": 4, "FlashAttentionScore": 1, "RmsNorm": 2},
     "swin": ENCODER,
+    "swin_map": ENCODER,
 }
 AROUND = {"TransData", "Cast", "Select", "Elementwise"}
 """At the borders of the graph, or once for the mask that all layers share."""
