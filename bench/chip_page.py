@@ -60,9 +60,7 @@ def page(rows: list[dict[str, Any]], date: str, version: str) -> str:
             "",
             "## Left to the AI CPU",
             "",
-            "| operator | tasks | models | reason |",
-            "|---|---|---|---|",
-            *hosts(rows),
+            *(hosts(rows) or ["Nothing."]),
         ]
     )
 
@@ -98,7 +96,8 @@ def hosts(rows: list[dict[str, Any]]) -> list[str]:
         for name, (count, reason) in row.get("aicpu", {}).items():
             tasks[name, reason] += count
             models.setdefault((name, reason), set()).add(row["model"])
-    return [f"| `{key[0]}` | {count} | {len(models[key])} | {key[1]} |" for key, count in tasks.most_common()]
+    lines = [f"| `{key[0]}` | {count} | {len(models[key])} | {key[1]} |" for key, count in tasks.most_common()]
+    return ["| operator | tasks | models | reason |", "|---|---|---|---|", *lines] if lines else []
 
 
 if __name__ == "__main__":
