@@ -137,7 +137,13 @@ class _Layer:
     def times(self, h: SSAValue, first: int, count: int, bias: SSAValue | None = None) -> SSAValue:
         """h times the recurrent weights of `count` gates from `first` on."""
         rows = self.graph.part(self.r, 0, first * self.units, count * self.units)
-        return self.graph.put(MatmulOp(h, rows, bias, transpose_b=True))
+        return self.affine(h, rows, bias)
+
+    def affine(self, x: SSAValue, w: SSAValue, bias: SSAValue | None) -> SSAValue:
+        """x wT + bias; the Cube starts its sums with a bias that is a constant."""
+        if bias is None or known(bias) is not None:
+            return self.graph.put(MatmulOp(x, w, bias, transpose_b=True))
+        return self.graph.put(elementwise.AddOp(self.graph.put(MatmulOp(x, w, transpose_b=True)), bias))
 
     def sum(self, *values: SSAValue | None) -> SSAValue | None:
         """The sum of what is there."""
@@ -246,7 +252,7 @@ def _steps(layer: _Layer, cell: Cell, alive: SSAValue | None) -> tuple[SSAValue,
     bias = layer.sum(layer.input_bias, _outer_bias(layer))
     # Each step is a matrix of its own, as its other products are stored; single rows need not be, and fill the Cube.
     rows = graph.shaped(op.x, (length, batch, width) if batch > 1 else (length, width))
-    product = graph.put(MatmulOp(rows, layer.w, bias, transpose_b=True))
+    product = layer.affine(rows, layer.w, bias)
     given = graph.shaped(product, (length, batch, shape_of(product)[-1]))
     backwards = op.attribute_values()["direction"] == "reverse" or layer.direction == 1
     states: States = tuple(layer.state(value, batch) for _, value in op.states())
