@@ -7,7 +7,8 @@
           for each chunk of channels:        L0C -> UB, bias, conversion, epilogue steps, UB -> GM
 
 Where many weights are loaded once and for all, they come with the first band in parts of K: the first part is multiplied while
-the next one is on its way.
+the next one is on its way. Where so many input channels are summed that L1 is better used otherwise, each accumulator takes
+its input and weights through L1 in parts of the channels.
 
 K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
 groups that FRACTAL_Z holds block-diagonally; the last block may have fewer groups, and so fewer channels. Of volumes,
@@ -125,6 +126,11 @@ class ConvShape:
     def k1(self) -> int:
         """Column blocks of K of one block of groups."""
         return self.read_c1 * self.taps
+
+    @property
+    def streams(self) -> bool:
+        """Whether K can come through L1 in parts of the input channels."""
+        return self.groups == 1 and self.filters == 1 and self.depth is None and self.c1 > 1
 
     @property
     def images(self) -> int:
@@ -367,6 +373,9 @@ class _ConvWriter:
         y_base = y_base + channel * (shape.ho * shape.wo * 16)
         vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
         w_base = g * (shape.k1 * shape.n1 * shape.fractal) + n_start * shape.fractal
+        if tiling.c1 < shape.read_c1:
+            self.streamed(runs, x_base, w_base, y_base, n, vectors)
+            return
         pieces = self._pieces(c1 * (shape.depth.taps if shape.depth else 1) * shape.taps)
         ahead = pieces if len(pieces) == shape.filters else pieces[:1]
         resident = [self._weights(piece, w_base, n) for piece in ahead] if tiling.resident else []
@@ -382,6 +391,38 @@ class _ConvWriter:
                     weights = resident or [self._weights(piece, at, nt) for piece in pieces]
                     w_at = n_at * shape.fractal if resident else Expr()
                     self.positions(run.first, x_l1, weights, w_at, nt, y_at, n_at, vectors)
+
+    def streamed(
+        self, runs: Sequence[Run], x_base: Expr, w_base: Expr, y_base: Expr, n: int, vectors: list[Buf]
+    ) -> None:
+        """The same for `n` channel blocks, each accumulator with all of its positions and parts of the input channels."""
+        kb, shape, tiling = self.kb, self.shape, self.tiling
+        for run in runs:
+            with kb.loop(run.count, "band") as band:
+                x_at = x_base + band * run.x_step + run.first.x_offset
+                y_at = y_base + band * run.y_step + run.first.y_offset
+                for n_at, nt in kb.tiles(n, tiling.nt, "n"):
+                    m = run.first.size[0] * run.first.size[1]
+                    tile = self._accumulator(m, nt)
+                    bias = self._bias_table(vectors, n_at, nt)
+                    opened = False
+                    for c_at, c1 in kb.tiles(shape.c1, tiling.c1, "c1"):
+                        x_l1 = self._input(run.first, x_at + c_at * (shape.h * shape.w * shape.c0), c1)
+                        at = w_base + n_at * shape.fractal + c_at * (shape.taps * shape.n1 * shape.fractal)
+                        w = self._weights(Piece(0, 0, c1 * shape.taps), at, nt)
+                        self._multiply(
+                            run.first,
+                            x_l1,
+                            w.buf,
+                            Expr(),
+                            tile,
+                            (0, m),
+                            (0, c1 * shape.taps),
+                            None if opened else [c_at],
+                            bias,
+                        )
+                        opened = True
+                    self._leave(tile, m, y_at, n_at, nt, vectors)
 
     def _input(self, band: Band, x_at: Expr, c1: int) -> Buf:
         """The rows and columns of a band in L1, slice behind slice."""
@@ -437,31 +478,61 @@ class _ConvWriter:
         vectors: list[Buf],
     ) -> None:
         """All output positions of a band for one tile of channels; K runs over the taps in depth that the band has."""
-        kb, shape, tiling = self.kb, self.shape, self.tiling
-        c0, fractal = shape.c0, shape.fractal
-        total = band.size[0] * band.size[1]
-        geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
-        starts = self.epilogue if isinstance(self.epilogue, Epilogue) else None
-        bias = starts.bias_table(kb, vectors, n_at, nt) if starts else None
+        kb, shape = self.kb, self.shape
+        bias = self._bias_table(vectors, n_at, nt)
         k_first = band.slices[0] * shape.c1 * shape.taps
         k_end = k_first + x_l1.shape[0] * shape.taps
-        for m_at, m in kb.tiles(total, tiling.mt * 16, "m"):
-            mt = -(-m // 16)
-            l0c = kb.alloc("l0c", Space.L0C, (nt, mt, 16, 16), shape.sums)
-            first = True
+        for m_at, m in kb.tiles(band.size[0] * band.size[1], self.tiling.mt * 16, "m"):
+            l0c = self._accumulator(m, nt)
+            opened = False
             for part in weights:
-                row = part.buf.shape[1] * fractal
                 begin, end = max(part.start, k_first), min(part.start + part.buf.shape[0], k_end)
-                for k_at, kt in kb.tiles(end - begin, even_tile(end - begin, tiling.kt), "k") if begin < end else ():
-                    l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, c0), shape.dtype)
-                    kb.load3d(
-                        kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + (begin - k_first), float(shape.padding)
-                    )
-                    l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, c0), shape.weights)
-                    w_from = (k_at + (begin - part.start)) * row + w_at
-                    kb.load2d(kb.view(l0b), kb.view(part.buf, w_from, l0b.shape, (row, fractal, c0, 1)))
-                    step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
-                    kb.mmad(*step, (m, kt * c0, nt * 16), [k_at] if first else None, bias)
-                    first = False
-            tile = EpilogueTile(l0c, mt, m, y_at + m_at * c0, shape.ho * shape.wo * 16, n_at)
-            self.epilogue.emit(kb, tile, nt, tiling.nc, vectors)
+                if begin < end:
+                    w_from = (begin - part.start) * part.buf.shape[1] * shape.fractal + w_at
+                    k = begin - k_first, end - begin
+                    self._multiply(band, x_l1, part.buf, w_from, l0c, (m_at, m), k, None if opened else [], bias)
+                    opened = True
+            self._leave(l0c, m, y_at + m_at * shape.c0, n_at, nt, vectors)
+
+    def _accumulator(self, m: int, nt: int) -> Buf:
+        return self.kb.alloc("l0c", Space.L0C, (nt, -(-m // 16), 16, 16), self.shape.sums)
+
+    def _bias_table(self, vectors: list[Buf], n_at: Expr, nt: int) -> Buf | None:
+        starts = self.epilogue if isinstance(self.epilogue, Epilogue) else None
+        return starts.bias_table(self.kb, vectors, n_at, nt) if starts else None
+
+    def _multiply(
+        self,
+        band: Band,
+        x_l1: Buf,
+        w_l1: Buf,
+        w_at: Expr,
+        l0c: Buf,
+        positions: tuple[Expr | int, int],
+        k: tuple[int, int],
+        first_of: Sequence[Expr] | None,
+        bias: Buf | None,
+    ) -> None:
+        """`positions` (start, count) of a band times blocks `k` (start, count) of K in L1, added into l0c.
+
+        The first step overwrites where the counters of `first_of` are 0 as well; None adds always.
+        """
+        kb, shape = self.kb, self.shape
+        nt, mt = l0c.shape[:2]
+        (m_at, m), (k_start, extent) = positions, k
+        row = w_l1.shape[1] * shape.fractal
+        geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
+        for k_at, kt in kb.tiles(extent, even_tile(extent, self.tiling.kt), "k"):
+            l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, shape.c0), shape.dtype)
+            kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + k_start, float(shape.padding))
+            l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, shape.c0), shape.weights)
+            kb.load2d(kb.view(l0b), kb.view(w_l1, k_at * row + w_at, l0b.shape, (row, shape.fractal, shape.c0, 1)))
+            step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
+            kb.mmad(*step, (m, kt * shape.c0, nt * 16), None if first_of is None else [*first_of, k_at], bias)
+            first_of = None
+
+    def _leave(self, l0c: Buf, m: int, y_at: Expr, n_at: Expr, nt: int, vectors: list[Buf]) -> None:
+        """Through the epilogue to the result, at `y_at` of the core's share."""
+        shape = self.shape
+        tile = EpilogueTile(l0c, l0c.shape[1], m, y_at, shape.ho * shape.wo * 16, n_at)
+        self.epilogue.emit(self.kb, tile, nt, self.tiling.nc, vectors)

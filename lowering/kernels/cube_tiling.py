@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FRACTAL = 512
 """Bytes of a fractal of 16 x 16 fp16 or 16 x 32 8-bit numbers; an accumulator fractal has twice that."""
 
+RESIDENT, RELOADED, STREAMED = "resident", "reloaded", "streamed"
+"""Weights of a core that stay in L1; that come again for each band; that come with the input, a part of K at a time."""
+
 NEARLY_EQUAL = 1.15
 """Bounds within this factor count as equal: they leave out more than that (start-up, flags, short bursts)."""
 
@@ -30,8 +33,9 @@ NEARLY_EQUAL = 1.15
 class ConvTiling:
     """`rows` output rows a band, or `columns` of one row; `m_cores` x `n_cores` cores; `n_share` units of N a core (the last may have
     fewer); tiles of `mt` position blocks, `nt` channel blocks, `kt` K blocks; epilogue chunks of `nc` channel
-    blocks; `resident`: all weights of the core stay in L1. `cycles` is the bound of one core, `steps` counts its
-    matrix steps and epilogue chunks."""
+    blocks; `resident`: all weights of the core stay in L1; `c1`: blocks of input channels that are in L1 at a time, fewer
+    than there are where K streams through L1. `cycles` is the bound of one core, `steps` counts its matrix steps and
+    epilogue chunks."""
 
     rows: int
     columns: int
@@ -44,6 +48,7 @@ class ConvTiling:
     kt: int
     nc: int
     resident: bool
+    c1: int
     cycles: float
     steps: int
 
@@ -105,6 +110,10 @@ def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue | Requantise, soc: S
             break
     else:
         raise NoKernel("the input of 16 outputs of one row and one tile of the weights do not fit L1")
+    whole = [tiling for tiling in found if tiling.c1 == shape.read_c1]
+    least = min(tiling.cycles for tiling in found)
+    if whole and min(tiling.cycles for tiling in whole) <= least * NEARLY_EQUAL:
+        found = whole
     # Among nearly equal ones the tiling with the fewest steps: larger tiles reuse L0 more and issue less.
     close = min(tiling.cycles for tiling in found) * NEARLY_EQUAL
     return min((t for t in found if t.cycles <= close), key=lambda t: (t.steps, t.cycles))
@@ -121,9 +130,9 @@ def _tilings(shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, versio
         for rows, columns in _band_choices(shape, wanted, versions, soc):
             n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
             for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1) if cap >= shape.n_unit}, reverse=True):
-                for resident in (True, False):
+                for way in (RESIDENT, RELOADED, *((STREAMED,) if versions == 2 and shape.streams else ())):
                     tiling = _candidate(
-                        shape, epilogue, soc, (rows, columns), wanted, n_cores, units, n_share, nt, resident, versions
+                        shape, epilogue, soc, (rows, columns), wanted, n_cores, units, n_share, nt, way, versions
                     )
                     if tiling is not None:
                         found.append(tiling)
@@ -148,7 +157,7 @@ def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list
 
 def _candidate(
     shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, band: tuple[int, int], wanted: int, n_cores: int, units: int, n_share: int,
-    nt: int, resident: bool, versions: int,
+    nt: int, way: str, versions: int,
 ) -> ConvTiling | None:  # fmt: skip
     rows, columns = band
     bands = shape.batch * -(-shape.ho // rows) * -(-shape.wo // columns)
@@ -157,21 +166,31 @@ def _candidate(
     groups = n_share if shape.groups > 1 else 1
     n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
     x_bytes = shape.read_c1 * shape.reach(0, rows) * shape.reach(1, columns) * 32
+    resident = way == RESIDENT
     w_bytes = shape.filters * shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
-    if x_bytes * (versions if many_bands else 1) + w_bytes * (versions if many_weights else 1) > soc.buffers["l1"]:
-        return None
     m1 = -(-rows * columns // 16)
+    c1 = shape.read_c1
+    if way == STREAMED:
+        most = soc.buffers["l1"] * c1 // (versions * (x_bytes + w_bytes))
+        if not 0 < most < c1 or m1 > 16:
+            return None
+        c1 = -(-c1 // -(-c1 // most))
+    elif x_bytes * (versions if many_bands else 1) + w_bytes * (versions if many_weights else 1) > soc.buffers["l1"]:
+        return None
     vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
     try:
-        tile = cube_tile(soc, m1, n, shape.k1, epilogue.fractal_bytes(), vectors, nt, shape.n_unit)
+        tile = cube_tile(soc, m1, n, c1 * shape.taps, epilogue.fractal_bytes(), vectors, nt, shape.n_unit)
     except NoKernel:
+        return None
+    if way == STREAMED and tile.mt < m1:  # each accumulator sees all of K, which is gone then
         return None
     active = m_cores * n_cores
     ddr, l2 = soc.path("gm", "l1", "ddr"), soc.path("gm", "l1", "l2")
     chip = soc.ddr.total_bytes_per_s / (soc.freq_mhz.cube * 1e6)
     ddr_rate = min(float(ddr.bytes_per_cycle), chip / active)
-    n_tiles, m_tiles, k_tiles = -(-n // nt), -(-m1 // tile.mt), -(-shape.k1 // tile.kt)
+    n_tiles, m_tiles = -(-n // nt), -(-m1 // tile.mt)
+    k_tiles = -(-shape.read_c1 // c1) * -(-c1 * shape.taps // tile.kt)
     loads = share * groups
     w_reads = groups if resident else loads
     k1 = shape.filters * shape.k1
@@ -181,6 +200,7 @@ def _candidate(
     w_cycles = w_first / m_cores / ddr_rate + (w_total - w_first / m_cores) / l2.bytes_per_cycle
     mte2 = loads * x_bytes / ddr_rate / (n_cores if shape.groups == 1 else 1) + w_cycles
     mte2 += loads * x_bytes / l2.bytes_per_cycle if n_cores > 1 and shape.groups == 1 else 0.0
+    mte2 += loads * (n_tiles - 1) * x_bytes / l2.bytes_per_cycle if way == STREAMED else 0.0
     tiles = sum(s.kind == "tile" for s in epilogue.inputs)
     y_bytes = loads * m1 * n * 256 * (1 if shape.quantised else 2)
     mte2 += tiles * y_bytes / ddr_rate
@@ -192,9 +212,23 @@ def _candidate(
     mte1 += 78 * steps
     vec = loads * m1 * n * epilogue.fractal_cycles + 120.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc)
     mte3 = y_bytes / ddr_rate
-    fill = (x_bytes / ddr_rate if not many_bands else 0.0) + m1 * 16.0
+    first = x_bytes * c1 / shape.read_c1
+    fill = (first / ddr_rate if not many_bands else 0.0) + m1 * 16.0
     issued = steps + loads * n_tiles * m_tiles * -(-nt // tile.nc)
     cycles = max(cube, mte1, vec, mte3, mte2 + 0.5 * mte3) + fill + (mte2 if versions == 1 else 0.0)
     return ConvTiling(
-        rows, columns, m_cores, n_cores, units, n_share, tile.mt, tile.nt, tile.kt, tile.nc, resident, cycles, issued
+        rows,
+        columns,
+        m_cores,
+        n_cores,
+        units,
+        n_share,
+        tile.mt,
+        tile.nt,
+        tile.kt,
+        tile.nc,
+        resident,
+        c1,
+        cycles,
+        issued,
     )

@@ -5,11 +5,13 @@ From the operator: groups and depthwise filters in FRACTAL_Z, bias of any length
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from harness.checked_operators import assert_close, encode, fused, run_stored, value
+from harness.kernels import SOC
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -18,9 +20,13 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import fractal_z, nc1hwc0, unpack
+from graph_engine.lowering.kernels.conv2d import ConvShape
+from graph_engine.lowering.kernels.cube_tiling import choose_conv_tiling
+from graph_engine.lowering.kernels.epilogue import Epilogue
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import tensor
 from graph_engine.lowering.selection.table import select
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
 MAP = nc1hwc0()
 Pair = tuple[int, int]
@@ -58,6 +64,7 @@ EPILOGUES: dict[str, tuple[str, Any, Any]] = {
 def check(
     x: tuple[int, ...], w: tuple[int, ...], epilogue: str = "plain", bias: str = "", group: int = 1,
     strides: Pair = (1, 1), dilations: Pair = (1, 1), pads: tuple[int, ...] = (0, 0, 0, 0),
+    soc: Soc = SOC,
 ) -> None:  # fmt: skip
     """Runs one convolution and compares all of its result, padding lanes included."""
     rng = np.random.default_rng(17)
@@ -85,7 +92,7 @@ def check(
         return [conv, *operators(conv.results[0], *values[len(inputs) :])]
 
     op = fused(operands, body, "ge.conv2d", MAP) if epilogue != "plain" else body(*operands)[0]
-    stored = run_stored(op, arrays)
+    stored = run_stored(op, arrays, soc=soc)
     ty = tensor(op.results[0])
     # One rounding of the sum to fp16, one of the result; fp32 sums err by at most 2^-24 of what they add, a product each.
     rounded = sums.astype(np.float16).astype(float)
@@ -115,6 +122,33 @@ def test_any_shape(data: st.DataObject) -> None:
     bias, epilogue = data.draw(st.sampled_from(["", "f32", "f16"])), data.draw(st.sampled_from(sorted(EPILOGUES)))
     batch = data.draw(st.sampled_from([1, 1, 2, 3]), "batch")
     check((batch, cin * group, h, w), (cout * group, cin, *kernel), epilogue, bias, group, strides, dilations, pads)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.data())
+def test_channels_stream_through_a_small_l1(data: st.DataObject) -> None:
+    """What a convolution of 2048 channels meets on a chip, with 80 to 200 and an L1 of 16 KiB."""
+    soc = replace(SOC, buffers={**SOC.buffers, "l1": 1 << 14})
+    cin, cout = data.draw(st.integers(80, 200), "cin"), data.draw(st.sampled_from([7, 16, 33, 100]), "cout")
+    kernel = data.draw(st.sampled_from([(3, 3), (2, 3), (3, 1)]), "kernel")
+    pads = tuple(data.draw(st.integers(0, kernel[i % 2] - 1), "pad") for i in range(4))
+    strides = data.draw(st.sampled_from([(1, 1), (2, 1)]))
+    plane = data.draw(st.tuples(st.integers(3, 9), st.integers(3, 9)), "plane")
+    epilogue, bias = data.draw(st.sampled_from(sorted(EPILOGUES))), data.draw(st.sampled_from(["", "f32"]))
+    check((1, cin, *plane), (cout, cin, *kernel), epilogue, bias, 1, strides, (1, 1), pads, soc)
+
+
+@pytest.mark.parametrize("name", ["Ascend310P3", "Ascend910B3"])
+@pytest.mark.parametrize(("channels", "outputs", "dilation"), [(2048, 512, 1), (960, 256, 12)])
+def test_many_channels_have_a_kernel(name: str, channels: int, outputs: int, dilation: int) -> None:
+    """Layers of FCN and DeepLab, whose input channels do not fit L1: the work of the Cube bounds them, not their loads."""
+    soc = load_soc(name)
+    shape = ConvShape(
+        1, 1, channels // 16, 28, 28, outputs // 16, 28, 28, (3, 3), (1, 1), (dilation,) * 2, (dilation,) * 4, False
+    )
+    tiling = choose_conv_tiling(shape, Epilogue(), soc)
+    assert tiling.c1 < shape.c1
+    assert tiling.cycles < 2.5 * 28 * 28 * channels * outputs * 9 / 16**3 / soc.cores.aic
 
 
 @pytest.mark.parametrize("epilogue", sorted(EPILOGUES))
