@@ -15,7 +15,7 @@ from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.target_ascend.soc.soc import Soc
 
 if TYPE_CHECKING:
-    from graph_engine.lowering.kernels.conv2d import ConvShape
+    from graph_engine.lowering.kernels.conv_shape import ConvShape
     from graph_engine.lowering.kernels.epilogue import Epilogue
     from graph_engine.lowering.kernels.requantise import Requantise
 

@@ -31,7 +31,8 @@ from graph_engine.dialects.layout import (
     physical_shape,
 )
 from graph_engine.lowering.kernels.attention import LOWEST, AttentionShape, ScoreInput, build_attention
-from graph_engine.lowering.kernels.conv2d import ConvShape, Depth, build_conv2d
+from graph_engine.lowering.kernels.conv2d import build_conv2d
+from graph_engine.lowering.kernels.conv_shape import ConvShape, Depth
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel

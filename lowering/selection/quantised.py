@@ -20,7 +20,8 @@ from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp, RequantizeOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr, fold_attr, materialize
 from graph_engine.dialects.layout import NC1HWC0, FractalZ, encoding_of, with_encoding
-from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.conv2d import build_conv2d
+from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import RANGES, Requantise
 from graph_engine.lowering.selection.choice import (

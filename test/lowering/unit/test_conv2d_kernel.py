@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from harness.kernels import SOC, compile_kernel, run_kernel
 
-from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.conv2d import build_conv2d
+from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.step import Step
 

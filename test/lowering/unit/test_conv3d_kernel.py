@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
-from graph_engine.lowering.kernels.conv2d import Depth
+from graph_engine.lowering.kernels.conv_shape import Depth
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.pipelines.compile import compile_module
 from graph_engine.target_ascend.om.program import AicpuCall

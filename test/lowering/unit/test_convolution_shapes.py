@@ -20,7 +20,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import fractal_z, nc1hwc0, unpack
-from graph_engine.lowering.kernels.conv2d import ConvShape
+from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.cube_tiling import choose_conv_tiling
 from graph_engine.lowering.kernels.epilogue import Epilogue
 from graph_engine.lowering.kernels.no_kernel import NoKernel

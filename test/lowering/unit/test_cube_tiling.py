@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
 from graph_engine.lowering.double_buffer import double_buffer
-from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.conv2d import build_conv2d
+from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.loops import enclosing_loops
 from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.decode_kernel import decode_kernel
 from graph_engine.lowering.encode_kernel import encode_kernel
-from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.conv2d import build_conv2d
+from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.matmul import MatmulShape, build_matmul
 from graph_engine.lowering.kernels.step import Step

@@ -9,7 +9,8 @@ import pytest
 from harness.checked_operators import launch
 from harness.kernels import SOC, compile_kernel
 
-from graph_engine.lowering.kernels.conv2d import ConvShape, build_conv2d
+from graph_engine.lowering.kernels.conv2d import build_conv2d
+from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.target_ascend.isa.model import DType
 
