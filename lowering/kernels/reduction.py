@@ -299,7 +299,7 @@ class Tile:
         statistic = target()
         rows_follow = self.group.reduced[-1]
         first, last = self.group.slabs
-        if not last and not rows_follow:  # every reduced axis has one element
+        if not last and not rows_follow and statistic is not view:  # every reduced axis has one element
             kb.vec("conv", statistic, view)
         if last:
             view = self._halve(step.op, view, None if rows_follow else statistic)
@@ -317,6 +317,7 @@ class Tile:
         first, last = self.group.slabs
         sizes = (prod(self.extents[first:last]), *self.extents[last:])
         if sizes[0] == 1 and statistic is not None:
-            self.kb.vec("conv", statistic, view)
+            if statistic is not view:
+                self.kb.vec("conv", statistic, view)
             return statistic
         return combine_slabs(self.kb, mnemonic, view, sizes, strides_of(view.type)[last - 1 :], statistic)
