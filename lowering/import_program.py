@@ -72,18 +72,20 @@ def tensor_type_of(tensor: TensorDesc) -> Tensor:
     plain = tensor_type(tensor.shape, element_type(tensor.dtype.mlir))
     if tensor.format == "ND":
         return plain
+    # Without padding lanes there is nothing to promise.
+    pad = "zero" if tensor.physical_shape == tensor.shape else tensor.pad or "undef"
     if "->" in tensor.format:
         form = Format.named(tensor.format)
-        return layout.with_encoding(plain, Declared.by(*form.patterns, **form.sizes))
+        return layout.with_encoding(plain, Declared.by(*form.patterns, pad=pad, **form.sizes))
     kind = _ENCODINGS.get(tensor.format)
     if kind is not None:
         names = [name for name in kind.parameter_names() if name in ("n0", "c0")]
         sizes = dict(zip(names, tensor.physical_shape[len(tensor.physical_shape) - len(names) :], strict=True))
         groups = range(1, min(tensor.shape[0], _MOST_GROUPS) + 1) if "groups" in kind.parameter_names() else [0]
         for count in groups:
-            encoded = layout.with_encoding(plain, kind.of(**sizes, **({"groups": count} if count else {})))
-            if _physical_shape(encoded) == tensor.physical_shape:
-                return encoded
+            encoding = kind.of(**sizes, **({"groups": count} if count else {}))
+            if _physical_shape(layout.with_encoding(plain, encoding)) == tensor.physical_shape:
+                return layout.with_encoding(plain, encoding.with_pad(pad))
     raise GraphEngineError(
         f"tensor '{tensor.name}' {list(tensor.shape)} stored as {list(tensor.physical_shape)} is not {tensor.format}"
     )

@@ -19,7 +19,7 @@ def host_operators(program: Program) -> list[str]:
 
 
 @pytest.mark.parametrize(("group", "channels"), [(1, 5), (2, 8), (4, 4)])
-def test_a_filter_given_at_run_time_is_packed_by_the_host(group: int, channels: int) -> None:
+def test_a_filter_given_at_run_time_in_groups_is_packed_by_the_host(group: int, channels: int) -> None:
     rng = np.random.default_rng(group)
     x = rng.uniform(-1, 1, (1, channels, 6, 7)).astype(np.float32)
     w = rng.uniform(-1, 1, (8, channels // group, 3, 3)).astype(np.float32)
@@ -29,7 +29,7 @@ def test_a_filter_given_at_run_time_is_packed_by_the_host(group: int, channels: 
     module = import_onnx(model)
     compile_module(module)
     program = emit_program(module)
-    assert host_operators(program) == ["layout.transdata"]
+    assert host_operators(program) == (["layout.transdata"] if group > 1 else [])
     [value] = run(program, [x, w], mode="functional").outputs
     np.testing.assert_allclose(value, right, atol=2e-2)
 

@@ -201,7 +201,7 @@ def test_every_typed_operator_is_tested_here() -> None:
 @pytest.mark.parametrize(
     ("op", "text"),
     [
-        (lambda: ge.AddOp(value((4,), "i64"), value((4,), "i64")), "ge.add of i64"),
+        (lambda: ge.MulOp(value((4,), "i64"), value((4,), "i64")), "ge.mul of i64"),
         (lambda: logic.AndOp(value((4,), "i32"), value((4,), "i32")), "ge.and of i32"),
         (lambda: ge.ExpOp(value((4,), "i32")), "ge.exp of i32"),
         (lambda: ge.CastOp(value((4,), "f64"), "f32"), "ge.cast of f64 and f32"),
