@@ -185,6 +185,24 @@ def end_of_moves(value: SSAValue) -> SSAValue | None:
     return ends[0] if len(ends) == 1 and not reached else None
 
 
+def heads_of(value: SSAValue) -> tuple[SSAValue, int, range] | None:
+    """The matrix [windows, rows, columns] that a value is heads of, the heads in it, and which of them the value has.
+
+    Queries, keys and values that are cut out of one product come as heads of all of it, or as columns of it (`chunk`).
+    """
+    part = part_of(value, 1)
+    split, which = (value.owner, None) if part is None else (part[0].owner, part[1])
+    if not isinstance(split, SplitHeadsOp) or len(shape_of(split.result)) != 4:
+        return None
+    count, width = split.heads.value.data, shape_of(split.result)[-1]
+    columns = part_of(split.x, 2)
+    whole, first = (split.x, 0) if columns is None else (columns[0], columns[1].start)
+    if width % FRACTAL_COLUMNS or first % width or shape_of(whole)[-1] % width:
+        return None
+    which = range(count) if which is None else which
+    return whole, shape_of(whole)[-1] // width, range(first // width + which.start, first // width + which.stop)
+
+
 @dataclass(frozen=True)
 class Found:
     """An attention of windows: where its heads come from and where its result goes."""
@@ -211,19 +229,17 @@ def find(fused: FusedOp) -> Found | None:
     if len(shape) != 4 or shape[0] == 1 or len(operands) < 3 or shape[-2] > MOST_ROWS or shape[-2] % FRACTAL_ROWS == 0:
         return None
     for value in (attention.scores.a, attention.scores.b, attention.result.b):
-        heads = inside[value]
-        part = part_of(heads, 1)
-        split, which = (heads.owner, None) if part is None else (part[0].owner, part[1])
-        if not isinstance(split, SplitHeadsOp) or len(shape_of(split.result)) != 4:
+        heads = heads_of(inside[value])
+        if heads is None:
             return None
-        count = split.heads.value.data
-        rows = Rows.behind(split.x)
+        whole, count, which = heads
+        rows = Rows.behind(whole)
         moved = moved_from(rows.source)
-        if moved is None or shape_of(split.result)[-1] % FRACTAL_COLUMNS:
+        if moved is None:
             return None
-        table = rows_of(moved[1], shape_of(rows.source)[-1], (shape_of(split.x)[0], shape_of(split.x)[1]))
+        table = rows_of(moved[1], shape_of(rows.source)[-1], (shape_of(whole)[0], shape_of(whole)[1]))
         windows.add(None if table is None else Windows.like(table))
-        sources.append((rows, moved[0], count, range(count) if which is None else which))
+        sources.append((rows, moved[0], count, which))
     merge = single_user(fused.results[0])
     (found,) = windows if len(windows) == 1 else (None,)
     if found is None or not isinstance(merge, MergeHeadsOp):

@@ -191,8 +191,11 @@ def swin(side: int = 4) -> onnx.ModelProto:
     return b.model(b("Add", x, b.feed_forward(b.layer_norm(x), b.gelu), output="y"))
 
 
-def swin_map(side: int = 14, window: int = 7, shift: int = 3) -> onnx.ModelProto:
-    """Windows cut out of a map that is rolled first, as torchvision has it, and the way back; a bias a head."""
+def swin_map(side: int = 14, window: int = 7, shift: int = 3, *, chunked: bool = False) -> onnx.ModelProto:
+    """Windows cut out of a map that is rolled first, as torchvision has it, and the way back; a bias a head.
+
+    `chunked`: queries, keys and values are thirds of the product's columns, each cut into heads by itself (MaxViT).
+    """
     b, rows, count = LayerExporter(), window * window, (side // window) ** 2
     x = b.input("x", (1, side, side, FEATURES))
 
@@ -208,8 +211,15 @@ def swin_map(side: int = 14, window: int = 7, shift: int = 3) -> onnx.ModelProto
     grid = [side // window, window, side // window, window, FEATURES]
     y = b("Transpose", b("Reshape", rolled(b.layer_norm(x), shift), b.ints([1, *grid])), perm=[0, 1, 3, 2, 4, 5])
     packed = b.linear(b("Reshape", y, b.ints([count, rows, FEATURES])), FEATURES, 3 * FEATURES)
-    packed = b("Transpose", b("Reshape", packed, b.ints([count, rows, 3, HEADS, WIDTH])), perm=[2, 0, 3, 1, 4])
-    q, k, v = (b("Gather", packed, b.ints(i), axis=0) for i in range(3))
+    if chunked:
+        bounds = [(i * FEATURES, (i + 1) * FEATURES) for i in range(3)]
+        thirds = [b("Slice", packed, *(b.ints([n]) for n in (*bound, 2, 1))) for bound in bounds]
+        q, k, v = (
+            b("Transpose", b("Reshape", x, b.ints([count, rows, HEADS, WIDTH])), perm=[0, 2, 1, 3]) for x in thirds
+        )
+    else:
+        packed = b("Transpose", b("Reshape", packed, b.ints([count, rows, 3, HEADS, WIDTH])), perm=[2, 0, 3, 1, 4])
+        q, k, v = (b("Gather", packed, b.ints(i), axis=0) for i in range(3))
     scores = b("MatMul", b("Mul", q, b.number(WIDTH**-0.5)), b.turned(k))
     scores = b("Add", scores, b.weight((1, HEADS, rows, rows)))
     y = b("Transpose", b("MatMul", b("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])

@@ -160,3 +160,75 @@ func.func @no_windows(%x: tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xf32> {
   %z = ge.reshape %b1 {shape = [1, 4, 4, 32]} : (tensor<2x2x2x64xf32>) -> tensor<1x4x4x32xf32>
   return %z : tensor<1x4x4x32xf32>
 }
+
+// -----
+
+// Queries, keys and values are columns of one product, and heads of each of them: heads of the whole.
+// CHECK-LABEL: func.func @columns
+// CHECK: %[[P:.*]] = ge.matmul %{{.*}}, %w : (tensor<16x32xf32>, tensor<32x96xf32>) -> tensor<16x96xf32>
+// CHECK: ge.fused ins(%[[P]] : tensor<16x96xf32>) {anchor = "ge.matmul"} {
+// CHECK: ge.window_partition %{{.*}} {grid = [1, 4, 4], window = [2, 2], shift = [0, 0]}
+// CHECK-NEXT: %[[H:.*]] = ge.split_heads %{{.*}} {heads = 6}
+// CHECK-NEXT: ge.slice %[[H]] {starts = [0], ends = [2], axes = [1], steps = [1]}
+// CHECK-NEXT: ge.slice %[[H]] {starts = [2], ends = [4], axes = [1], steps = [1]}
+// CHECK-NEXT: ge.slice %[[H]] {starts = [4], ends = [6], axes = [1], steps = [1]}
+func.func @columns(%x: tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xf32> {
+  %w = ge.constant dense<0.5> : tensor<32x96xf32>
+  %o = ge.constant dense<0.25> : tensor<32x32xf32>
+  %r0 = ge.reshape %x {shape = [2, 2, 2, 64]} : (tensor<1x4x4x32xf32>) -> tensor<2x2x2x64xf32>
+  %r1 = ge.transpose %r0 {perm = [0, 2, 1, 3]} : (tensor<2x2x2x64xf32>) -> tensor<2x2x2x64xf32>
+  %win = ge.reshape %r1 {shape = [4, 4, 32]} : (tensor<2x2x2x64xf32>) -> tensor<4x4x32xf32>
+  %p = ge.matmul %win, %w : (tensor<4x4x32xf32>, tensor<32x96xf32>) -> tensor<4x4x96xf32>
+  %qc = ge.slice %p {starts = [0], ends = [32], axes = [2], steps = [1]} : (tensor<4x4x96xf32>) -> tensor<4x4x32xf32>
+  %q = ge.split_heads %qc {heads = 2} : (tensor<4x4x32xf32>) -> tensor<4x2x4x16xf32>
+  %kc = ge.slice %p {starts = [32], ends = [64], axes = [2], steps = [1]} : (tensor<4x4x96xf32>) -> tensor<4x4x32xf32>
+  %k = ge.split_heads %kc {heads = 2} : (tensor<4x4x32xf32>) -> tensor<4x2x4x16xf32>
+  %vc = ge.slice %p {starts = [64], ends = [96], axes = [2], steps = [1]} : (tensor<4x4x96xf32>) -> tensor<4x4x32xf32>
+  %v = ge.split_heads %vc {heads = 2} : (tensor<4x4x32xf32>) -> tensor<4x2x4x16xf32>
+  %y = ge.fused ins(%q, %k, %v : tensor<4x2x4x16xf32>, tensor<4x2x4x16xf32>, tensor<4x2x4x16xf32>) {anchor = "ge.matmul"} {
+  ^bb0(%a: tensor<4x2x4x16xf32>, %b: tensor<4x2x4x16xf32>, %c: tensor<4x2x4x16xf32>):
+    %s = ge.matmul %a, %b {transpose_b = true} : (tensor<4x2x4x16xf32>, tensor<4x2x4x16xf32>) -> tensor<4x2x4x4xf32>
+    %t = ge.softmax %s {axis = 3} : (tensor<4x2x4x4xf32>) -> tensor<4x2x4x4xf32>
+    %u = ge.matmul %t, %c : (tensor<4x2x4x4xf32>, tensor<4x2x4x16xf32>) -> tensor<4x2x4x16xf32>
+    ge.yield %u : tensor<4x2x4x16xf32>
+  } -> tensor<4x2x4x16xf32>
+  %m = ge.merge_heads %y : (tensor<4x2x4x16xf32>) -> tensor<4x4x32xf32>
+  %out = ge.matmul %m, %o : (tensor<4x4x32xf32>, tensor<32x32xf32>) -> tensor<4x4x32xf32>
+  %b0 = ge.reshape %out {shape = [2, 2, 2, 64]} : (tensor<4x4x32xf32>) -> tensor<2x2x2x64xf32>
+  %b1 = ge.transpose %b0 {perm = [0, 2, 1, 3]} : (tensor<2x2x2x64xf32>) -> tensor<2x2x2x64xf32>
+  %z = ge.reshape %b1 {shape = [1, 4, 4, 32]} : (tensor<2x2x2x64xf32>) -> tensor<1x4x4x32xf32>
+  return %z : tensor<1x4x4x32xf32>
+}
+
+// -----
+
+// Columns that begin inside a head of the whole.
+// CHECK-LABEL: func.func @columns_between_heads
+// CHECK-NOT: ge.window_
+func.func @columns_between_heads(%x: tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xf32> {
+  %w = ge.constant dense<0.5> : tensor<32x96xf32>
+  %o = ge.constant dense<0.25> : tensor<32x32xf32>
+  %r0 = ge.reshape %x {shape = [2, 2, 2, 64]} : (tensor<1x4x4x32xf32>) -> tensor<2x2x2x64xf32>
+  %r1 = ge.transpose %r0 {perm = [0, 2, 1, 3]} : (tensor<2x2x2x64xf32>) -> tensor<2x2x2x64xf32>
+  %win = ge.reshape %r1 {shape = [4, 4, 32]} : (tensor<2x2x2x64xf32>) -> tensor<4x4x32xf32>
+  %p = ge.matmul %win, %w : (tensor<4x4x32xf32>, tensor<32x96xf32>) -> tensor<4x4x96xf32>
+  %qc = ge.slice %p {starts = [0], ends = [32], axes = [2], steps = [1]} : (tensor<4x4x96xf32>) -> tensor<4x4x32xf32>
+  %q = ge.split_heads %qc {heads = 2} : (tensor<4x4x32xf32>) -> tensor<4x2x4x16xf32>
+  %kc = ge.slice %p {starts = [40], ends = [72], axes = [2], steps = [1]} : (tensor<4x4x96xf32>) -> tensor<4x4x32xf32>
+  %k = ge.split_heads %kc {heads = 2} : (tensor<4x4x32xf32>) -> tensor<4x2x4x16xf32>
+  %vc = ge.slice %p {starts = [64], ends = [96], axes = [2], steps = [1]} : (tensor<4x4x96xf32>) -> tensor<4x4x32xf32>
+  %v = ge.split_heads %vc {heads = 2} : (tensor<4x4x32xf32>) -> tensor<4x2x4x16xf32>
+  %y = ge.fused ins(%q, %k, %v : tensor<4x2x4x16xf32>, tensor<4x2x4x16xf32>, tensor<4x2x4x16xf32>) {anchor = "ge.matmul"} {
+  ^bb0(%a: tensor<4x2x4x16xf32>, %b: tensor<4x2x4x16xf32>, %c: tensor<4x2x4x16xf32>):
+    %s = ge.matmul %a, %b {transpose_b = true} : (tensor<4x2x4x16xf32>, tensor<4x2x4x16xf32>) -> tensor<4x2x4x4xf32>
+    %t = ge.softmax %s {axis = 3} : (tensor<4x2x4x4xf32>) -> tensor<4x2x4x4xf32>
+    %u = ge.matmul %t, %c : (tensor<4x2x4x4xf32>, tensor<4x2x4x16xf32>) -> tensor<4x2x4x16xf32>
+    ge.yield %u : tensor<4x2x4x16xf32>
+  } -> tensor<4x2x4x16xf32>
+  %m = ge.merge_heads %y : (tensor<4x2x4x16xf32>) -> tensor<4x4x32xf32>
+  %out = ge.matmul %m, %o : (tensor<4x4x32xf32>, tensor<32x32xf32>) -> tensor<4x4x32xf32>
+  %b0 = ge.reshape %out {shape = [2, 2, 2, 64]} : (tensor<4x4x32xf32>) -> tensor<2x2x2x64xf32>
+  %b1 = ge.transpose %b0 {perm = [0, 2, 1, 3]} : (tensor<2x2x2x64xf32>) -> tensor<2x2x2x64xf32>
+  %z = ge.reshape %b1 {shape = [1, 4, 4, 32]} : (tensor<2x2x2x64xf32>) -> tensor<1x4x4x32xf32>
+  return %z : tensor<1x4x4x32xf32>
+}

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from harness.agreement import OF_RANGE, compile_program, relative_error
-from models.encoder_layers import LAYERS, bert, swin
+from models.encoder_layers import LAYERS, bert, swin, swin_map
 from models.light import reference_outputs
 
 from graph_engine.target_ascend.runtime.device import run
@@ -73,6 +73,12 @@ def test_several_sequences(rows: int, batch: int) -> None:
     counted = run_layer(bert(rows, batch))
     if rows % 16 == 0:
         assert {kind: count for kind, count in counted.items() if kind not in AROUND} == ENCODER
+
+
+def test_windows_of_columns_cut_in_thirds() -> None:
+    """Heads of a third of the columns are heads of all of them: as few tasks as where they are cut at once."""
+    counted = run_layer(swin_map(chunked=True))
+    assert {kind: count for kind, count in counted.items() if kind not in AROUND} == ENCODER
 
 
 @pytest.mark.parametrize("side", [5, 7])
