@@ -31,6 +31,7 @@ from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteCont
 from graph_engine.transforms.epilogue import fuse_epilogues
 from graph_engine.transforms.fusion import graphs, single_user, why_not_single
 from graph_engine.transforms.lift_over_spread import LiftOverSpread
+from graph_engine.transforms.norm_behind_product import product_before
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, known, per_channel, reshaped, spread
 from graph_engine.transforms.remarks import Kind, missed, passed, wanted
@@ -148,6 +149,11 @@ def why_it_stays(op: BatchNormOp) -> tuple[str, str]:
     return "switched-off", "fold-batch-norm-into-conv is switched off"
 
 
+def taken_later(op: BatchNormOp) -> bool:
+    """Whether `fuse-matmul-elementwise` will find that a product can take it over."""
+    return product_before(op) is not None and affine_of(op) is not None
+
+
 PATTERNS = (AbsorbScaleIntoBatchNorm, FoldBatchNormIntoConv, FoldScaleIntoConv)
 
 
@@ -165,7 +171,7 @@ class FuseConvBnRelu(GePass):
         apply_patterns(op, [LiftOverSpread(soc.c0["f16"]), *(pattern() for pattern in PATTERNS)])
         for block in graphs(op):
             for norm in block.ops if wanted(Kind.MISSED) else ():
-                if isinstance(norm, BatchNormOp):
+                if isinstance(norm, BatchNormOp) and not taken_later(norm):
                     guard, reason = why_it_stays(norm)
                     missed("BatchNormStays", norm, f"not folded: {reason}", guard=guard)
             for kind in (Conv2dOp, Conv3dOp):

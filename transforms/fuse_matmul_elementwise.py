@@ -8,7 +8,7 @@
     %4 = ge.fused ins(%x, %w, %bias, %shortcut : ...) {anchor = "ge.matmul"} { matmul, add, relu }
 
 A bias varies along the columns only, and joins the fp32 sums. What goes along behind the product: `epilogue.py`; two
-products of which one is the other's gate: `gated_products.py`.
+products of which one is the other's gate: `gated_products.py`; a BatchNorm: `norm_behind_product.py`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from graph_engine.transforms.fusion import graphs, single_user
 from graph_engine.transforms.gated_products import fuse_gated
 from graph_engine.transforms.ge_canonicalize import MergeReshapes
 from graph_engine.transforms.no_ops import RemoveSameShapeReshape
+from graph_engine.transforms.norm_behind_product import FoldBatchNormIntoMatmul
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import Known, cast_to, elementwise, in_shape, known, per_channel, reshaped
 
@@ -187,6 +188,7 @@ def _leads_to_product(op: object) -> bool:
 
 
 PATTERNS = (
+    FoldBatchNormIntoMatmul,
     FoldBiasIntoMatmul,
     FoldScaleIntoMatmul,
     LiftElementwiseToMatmul,
