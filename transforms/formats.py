@@ -307,7 +307,10 @@ class FormatRules:
         return Formats(tuple(wanted.get(arg) for arg in block.args), inside[terminator.operands[0]])
 
     def _attention(self, op: FusedOp, attention: Attention, family: Family, given: Sequence[Format]) -> Formats | None:
-        """Everything FRACTAL_NZ but masks of one row and numbers; the kernel cares for q's, k's and v's padding rows."""
+        """Everything FRACTAL_NZ but masks of one row and numbers; the kernel cares for q's, k's and v's padding rows.
+
+        Columns of padding are multiplied and must be zeros, and so become zeros of the result.
+        """
         scores = attention.scores.result
         if family is not Family.FRACTAL_NZ or element_name(element_of(scores)) != "f16":
             return None
@@ -317,7 +320,7 @@ class FormatRules:
         for value, format in zip(op.block.args, given, strict=True):
             mask = value in attention.sides
             stored = not mask or side_kind(value, scores) == "matrix"
-            formats.append(keep(format, nz, strict=mask and shape_of(value)[-1] % c0 != 0) if stored else None)
+            formats.append(keep(format, nz, strict=shape_of(value)[-1] % c0 != 0) if stored else None)
         full_rows = shape_of(op.results[0])[-2] % FRACTAL_ROWS == 0
         return Formats(tuple(formats), nz.with_pad("zero" if full_rows else "undef"))
 

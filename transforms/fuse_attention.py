@@ -9,7 +9,7 @@
     %y = ge.fused ins(%q, %k, %scale, %mask, %v : ...) {anchor = "ge.matmul"} { matmul, mul, add, softmax, matmul }
 
 Between the products: elementwise operators whose other operands are numbers, rows of one value a key, or matrices like
-the scores, of any batch that broadcasts. Heads must be whole blocks of 16 columns.
+the scores, of any batch that broadcasts. Heads that are no whole blocks of 16 columns are stored with zeros behind them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.remarks import missed
 
 STEPS = (AddOp, SubOp, MulOp, DivOp, MaximumOp, MinimumOp)
-MOST_STEPS, MOST_COLUMNS, BLOCK = 4, 256, 16
-"""Operators between the products, columns of a head: with these, tiles of all operands fit the chip. Columns of a
-head are a multiple of the last."""
+MOST_STEPS, MOST_COLUMNS = 4, 256
+"""Operators between the products, columns of a head: with these, tiles of all operands fit the chip."""
 
 
 def scores_behind(value: SSAValue, user: Operation, left: int = 2 * MOST_STEPS) -> list[Operation] | None:
@@ -67,8 +66,8 @@ def hindrance(scores: MatmulOp, steps: list[Operation], softmax: SoftmaxOp, resu
     flags = [bool(flag.value.data) for flag in (scores.transpose_a, scores.transpose_b)]
     if flags != [False, True] or result.transpose_a.value.data or result.transpose_b.value.data:
         return "keys or values are not stored row by row"
-    if any(n % BLOCK or n > MOST_COLUMNS for n in columns):
-        return f"a head of {columns[0]} columns, {columns[1]} of values, is not whole blocks of {BLOCK}, or too wide"
+    if max(columns) > MOST_COLUMNS:
+        return f"a head of {columns[0]} columns, {columns[1]} of values, is wider than {MOST_COLUMNS}"
     if shape_of(result.result)[:-2] != shape[:-2]:
         return "the values have a batch of their own"
     if len(steps) > MOST_STEPS:

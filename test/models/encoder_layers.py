@@ -230,6 +230,29 @@ def swin_map(side: int = 14, window: int = 7, shift: int = 3, *, chunked: bool =
     return b.model(b("Add", x, b.feed_forward(b.layer_norm(x), b.gelu), output="y"))
 
 
+def one_head(width: int = 36, rows: int = 20, gate: str = "Exp") -> onnx.ModelProto:
+    """Attention without heads, whose queries, keys and values are a `gate` of products: of 0 it makes something else."""
+    b = LayerExporter()
+    x = b.input("x", (1, rows, width))
+    q, k, v = (b(gate, b.linear(x, width, width)) for _ in range(3))
+    scores = b("Mul", b("MatMul", q, b("Transpose", k, perm=[0, 2, 1])), b.number(width**-0.5))
+    y = b("MatMul", b("Softmax", scores, axis=-1), v)
+    return b.model(b("Add", x, b.linear(y, width, width), output="y"))
+
+
+def odd_heads(width: int = 36, rows: int = 20, heads: int = 2) -> onnx.ModelProto:
+    """MobileViT's attention: heads that are no whole blocks of columns."""
+    b, columns = LayerExporter(), heads * width
+    x = b.input("x", (1, rows, columns))
+    packed = b("Reshape", b.linear(x, columns, 3 * columns), b.ints([1, rows, 3, heads, width]))
+    packed = b("Transpose", packed, perm=[2, 0, 3, 1, 4])
+    q, k, v = (b("Gather", packed, b.ints(i), axis=0) for i in range(3))
+    scores = b("Mul", b("MatMul", q, b.turned(k)), b.number(width**-0.5))
+    y = b("Transpose", b("MatMul", b("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
+    y = b("Reshape", y, b.ints([1, rows, columns]))
+    return b.model(b("Add", x, b.linear(y, columns, columns), output="y"))
+
+
 LAYERS: dict[str, Callable[[], onnx.ModelProto]] = {
     layer.__name__: layer for layer in (bert, bert_sdpa, gpt2, llama, qwen3, vit, whisper, t5, swin, swin_map)
 }

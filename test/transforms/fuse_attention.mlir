@@ -46,3 +46,15 @@ func.func @row_mask(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x7x16xf32>, %v: tens
   %3 = ge.matmul %2, %v : (tensor<2x4x5x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x5x16xf32>
   return %3 : tensor<2x4x5x16xf32>
 }
+
+// -----
+
+// Heads that are no whole blocks of columns.
+// CHECK-LABEL: func.func @odd_columns
+// CHECK-NEXT: ge.fused
+func.func @odd_columns(%q: tensor<4x5x36xf16>, %k: tensor<4x7x36xf16>, %v: tensor<4x7x20xf16>) -> tensor<4x5x20xf16> {
+  %0 = ge.matmul %q, %k {transpose_b = true} : (tensor<4x5x36xf16>, tensor<4x7x36xf16>) -> tensor<4x5x7xf16>
+  %1 = ge.softmax %0 : (tensor<4x5x7xf16>) -> tensor<4x5x7xf16>
+  %2 = ge.matmul %1, %v : (tensor<4x5x7xf16>, tensor<4x7x20xf16>) -> tensor<4x5x20xf16>
+  return %2 : tensor<4x5x20xf16>
+}

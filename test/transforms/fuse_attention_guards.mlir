@@ -45,12 +45,12 @@ func.func @mask_of_columns(%q: tensor<5x16xf32>, %k: tensor<7x16xf32>, %v: tenso
   return %3 : tensor<5x16xf32>
 }
 
-// Heads that are no whole blocks; keys stored column by column; weights that are the right side.
-func.func @narrow_heads(%q: tensor<5x24xf32>, %k: tensor<7x24xf32>, %v: tensor<7x24xf32>) -> tensor<5x24xf32> {
-  %0 = ge.matmul %q, %k {transpose_b = true} : (tensor<5x24xf32>, tensor<7x24xf32>) -> tensor<5x7xf32>
+// Heads wider than the chip's tiles; keys stored column by column; weights that are the right side.
+func.func @wide_heads(%q: tensor<5x272xf32>, %k: tensor<7x272xf32>, %v: tensor<7x272xf32>) -> tensor<5x272xf32> {
+  %0 = ge.matmul %q, %k {transpose_b = true} : (tensor<5x272xf32>, tensor<7x272xf32>) -> tensor<5x7xf32>
   %1 = ge.softmax %0 : (tensor<5x7xf32>) -> tensor<5x7xf32>
-  %2 = ge.matmul %1, %v : (tensor<5x7xf32>, tensor<7x24xf32>) -> tensor<5x24xf32>
-  return %2 : tensor<5x24xf32>
+  %2 = ge.matmul %1, %v : (tensor<5x7xf32>, tensor<7x272xf32>) -> tensor<5x272xf32>
+  return %2 : tensor<5x272xf32>
 }
 func.func @keys_by_columns(%q: tensor<5x16xf32>, %k: tensor<16x7xf32>, %v: tensor<7x16xf32>) -> tensor<5x16xf32> {
   %0 = ge.matmul %q, %k : (tensor<5x16xf32>, tensor<16x7xf32>) -> tensor<5x7xf32>

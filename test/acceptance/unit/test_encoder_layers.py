@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from harness.agreement import OF_RANGE, compile_program, relative_error
-from models.encoder_layers import LAYERS, bert, swin, swin_map
+from models.encoder_layers import LAYERS, bert, odd_heads, one_head, swin, swin_map
 from models.light import reference_outputs
 
 from graph_engine.target_ascend.runtime.device import run
@@ -73,6 +73,14 @@ def test_several_sequences(rows: int, batch: int) -> None:
     counted = run_layer(bert(rows, batch))
     if rows % 16 == 0:
         assert {kind: count for kind, count in counted.items() if kind not in AROUND} == ENCODER
+
+
+@pytest.mark.parametrize("width", [36, 60, 10])
+def test_heads_that_are_no_whole_blocks(width: int) -> None:
+    """One kernel as well: what is behind a head's columns is zeros, however the head was made."""
+    for model in (odd_heads(width), odd_heads(width, rows=32), one_head(width), one_head(width, rows=32)):
+        counted = run_layer(model)
+        assert counted["FlashAttentionScore"] == 1 and "SoftmaxV2" not in counted
 
 
 def test_windows_of_columns_cut_in_thirds() -> None:

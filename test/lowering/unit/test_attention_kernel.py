@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.checked_operators import assert_close, fused, run_operator, value
+from harness.checked_operators import assert_close, fused, run_operator, run_stored, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +33,13 @@ def attention(q: Any, k: Any, v: Any, scale: Any = None, mask: Any = None) -> An
         ops.append(SoftmaxOp(ops[-1].results[0], axis=-1))
         return [*ops, MatmulOp(ops[-1].results[0], v)]
 
-    return fused(operands, body, "ge.matmul", UNDEFINED)
+    zeros = all(operand.type.encoding == MATRIX for operand in (q, k, v)) and q.type.get_shape()[-2] % 16 == 0
+    return fused(operands, body, "ge.matmul", MATRIX if zeros else UNDEFINED)
+
+
+def stored(d: int, e: int) -> list[Any]:
+    """How q, k and v lie: what is behind their rows may be anything, what is behind columns must be zeros."""
+    return [UNDEFINED if columns % 16 == 0 else MATRIX for columns in (d, d, e)]
 
 
 def expected(q: Array, k: Array, v: Array, scale: float = 1, mask: Array | float = 0) -> tuple[Array, Any]:
@@ -54,7 +60,8 @@ def check(batch: Any, kv_batch: Any, m: int, n: int, d: int, e: int, mask: Any =
     q = rng.standard_normal((*batch, m, d)).astype(np.float16)
     k = rng.standard_normal((*kv_batch, n, d)).astype(np.float16)
     v = rng.standard_normal((*kv_batch, n, e)).astype(np.float16)
-    operands, arrays = [value(x.shape, "f16", UNDEFINED) for x in (q, k, v)], [q, k]
+    operands = [value(x.shape, "f16", lies) for x, lies in zip((q, k, v), stored(d, e), strict=True)]
+    arrays = [q, k]
     scale, hidden = d**-0.5, None
     sides: dict[str, Any] = {}
     if scaled:
@@ -77,7 +84,7 @@ def check(batch: Any, kv_batch: Any, m: int, n: int, d: int, e: int, mask: Any =
 @given(st.data())
 def test_any_size(data: st.DataObject) -> None:
     m, n = (data.draw(st.sampled_from([1, 16, 17, 49, 128]) | st.integers(1, 300), name) for name in "mn")
-    d, e = (data.draw(st.sampled_from([16, 32, 64, 128]), name) for name in "de")
+    d, e = (data.draw(st.sampled_from([16, 32, 64, 128, 5, 36]), name) for name in "de")
     batch, kv_batch = data.draw(st.sampled_from(BATCHES), "batch")
     masks = [None, (n,), (1, n), (m, n), (*(1 for _ in batch), m, n), (*batch, m, n), (*batch, 1, n)]
     check(batch, kv_batch, m, n, d, e, data.draw(st.sampled_from(masks), "mask"), data.draw(st.booleans(), "scaled"))
@@ -95,6 +102,8 @@ BATCHES: list[Any] = [((), ()), ((1, 2), (1, 2)), ((3,), (3,)), ((2, 3, 2), (2, 
         ((4, 3), 49, 49, 32, (4, 1, 49, 49)),
         ((2, 2), 1, 1000, 128, (2, 1, 1, 1000)),
         ((1,), 33, 600, 256, (1, 33, 600)),
+        ((4, 4), 256, 256, 36, None),
+        ((4, 4), 16, 16, 60, None),
     ],
     ids=str,
 )
@@ -112,3 +121,13 @@ def test_rows_without_keys_get_the_mean(keys: int) -> None:
     operands = [*(value(x.shape, "f16", UNDEFINED) for x in (q, k, v)), None, value(mask.shape, "f16", MATRIX)]
     got = run_operator(attention(*operands), [q, k, mask, v])
     assert_close(got[3:7], np.tile(v.astype(float).mean(0), (4, 1)), 1, 2.0**-11)
+
+
+def test_columns_of_padding_stay_zeros() -> None:
+    """Behind 36 columns of values the result has zeros, as its format promises."""
+    rng = np.random.default_rng(33)
+    q, k, v = (rng.standard_normal((2, rows, 36)).astype(np.float16) for rows in (32, 40, 40))
+    op = attention(*(value(x.shape, "f16", MATRIX) for x in (q, k, v)))
+    got = run_stored(op, [q, k, v])
+    assert got.shape == (2, 3, 2, 16, 16)
+    assert not got[:, 2, :, :, 4:].any() and got[:, 2, :, :, :4].any()
