@@ -11,7 +11,7 @@ last block of each dimension may be torn: what is not there is neither read nor 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from graph_engine.dialects.ascend.affine import Expr
@@ -19,7 +19,7 @@ from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.epilogue import Epilogue
 from graph_engine.lowering.kernels.fixpipe import FixpipeEpilogue, leaving
-from graph_engine.lowering.kernels.matmul import MatmulShape, MatmulTiling, Side, choose_matmul_tiling
+from graph_engine.lowering.kernels.matmul import LEFT, RIGHT, MatmulShape, MatmulTiling, Side, choose_matmul_tiling
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div
 from graph_engine.target_ascend.isa.model import DType, Space
@@ -102,7 +102,7 @@ class PlainProduct:
     def in_blocks(self) -> MatmulShape:
         """The same product as one of whole fractals."""
         m1, k1, n1 = (ceil_div(size, BLOCK) for size in (self.m, self.k, self.n))
-        left, right = (Side((1,) * len(self.batch), side.k_rows) for side in (self.left, self.right))
+        left, right = (Side(side.rows.steps, side.k_rows, plain=True) for side in (self.left, self.right))
         return MatmulShape(m1, k1, n1, self.bias, self.batch, left, right)
 
 
@@ -173,32 +173,58 @@ class _Writer:
 
     def matrix(self, batch: list[Expr], rows: Span, columns: Span, bias_rows: Buf | None) -> None:
         """One product: its tiles."""
-        kb, tile = self.kb, self.tiling.tile
-        for m_at, m in kb.tiles(rows[1], tile.mt * BLOCK, "m"):
-            for n_at, n in kb.tiles(columns[1], tile.nt * BLOCK, "n"):
+        kb, tile, held, every = self.kb, self.tiling.tile, self.tiling.held, (Expr(), self.product.k)
+        axes = (rows[1], tile.mt * BLOCK, "m"), (columns[1], tile.nt * BLOCK, "n")
+        for outer_at, outer in kb.tiles(*axes[held == RIGHT]):
+            panel = None
+            if held == LEFT:
+                panel = self.left(batch, every, (outer_at + rows[0], outer))
+            elif held == RIGHT:
+                panel = self.right(batch, every, (outer_at + columns[0], outer))
+            for inner_at, inner in kb.tiles(*axes[held != RIGHT]):
+                spans = (outer_at, outer), (inner_at, inner)
+                (m_at, m), (n_at, n) = spans[::-1] if held == RIGHT else spans
                 bias = None
                 if bias_rows is not None:
                     bias = kb.alloc("bias_table", Space.BT, (ceil_div(n, BLOCK), BLOCK), bias_rows.dtype)
                     kb.copy(kb.view(bias), kb.view(bias_rows, n_at, bias.shape, bias.strides))
                 span = (m_at + rows[0], m), (n_at + columns[0], n)
-                self.store(self.sums(batch, *span, bias), batch, *span)
+                self.store(self.sums(batch, *span, panel, bias), batch, *span)
 
-    def sums(self, batch: list[Expr], rows: Span, columns: Span, bias: Buf | None) -> Buf:
+    def left(self, batch: list[Expr], k: Span, rows: Span) -> Buf:
+        """Some of the left side in L1."""
+        return self.product.left.load(self.kb, "a_l1", self.kb.args[0], batch, k, rows)
+
+    def right(self, batch: list[Expr], k: Span, columns: Span) -> Buf:
+        """Some of the right side in L1."""
+        return self.product.right.load(self.kb, "b_l1", self.kb.args[1], batch, k, columns)
+
+    def chunks(self) -> Iterator[tuple[Expr, int]]:
+        """(first block, elements) of the chunks of K."""
+        full, rest = divmod(self.product.k, self.tiling.kc * BLOCK)
+        if full:
+            with self.kb.loop(full, "kc") as i:
+                yield i * self.tiling.kc, self.tiling.kc * BLOCK
+        if rest:
+            yield Expr(full * self.tiling.kc), rest
+
+    def sums(self, batch: list[Expr], rows: Span, columns: Span, panel: Buf | None, bias: Buf | None) -> Buf:
         """The accumulator of one tile, K in chunks."""
-        kb, product = self.kb, self.product
+        kb, product, held = self.kb, self.product, self.tiling.held
         left, right = product.in_blocks().left, product.in_blocks().right
         mt, nt = ceil_div(rows[1], BLOCK), ceil_div(columns[1], BLOCK)
         l0c = kb.alloc("l0c", Space.L0C, (nt, mt, BLOCK, BLOCK), DType.F32)
         first = True
-        for c_at, chunk in kb.tiles(product.k, self.tiling.kc * BLOCK, "kc"):
-            a = product.left.load(kb, "a_l1", kb.args[0], batch, (c_at, chunk), rows)
-            b = product.right.load(kb, "b_l1", kb.args[1], batch, (c_at, chunk), columns)
+        for c_at, chunk in self.chunks():
+            a = panel if held == LEFT else self.left(batch, (c_at * BLOCK, chunk), rows)
+            b = panel if held == RIGHT else self.right(batch, (c_at * BLOCK, chunk), columns)
+            assert a is not None and b is not None
             first_tile = first
             for k_at, kt in kb.tiles(ceil_div(chunk, BLOCK), self.tiling.tile.kt, "k"):
                 l0a = kb.alloc("l0a", Space.L0A, (mt, kt, BLOCK, BLOCK), DType.F16)
-                left.to_l0(kb, l0a, a, k_at, k_first=False)
+                left.to_l0(kb, l0a, a, c_at + k_at if held == LEFT else k_at, k_first=False)
                 l0b = kb.alloc("l0b", Space.L0B, (kt, nt, BLOCK, BLOCK), DType.F16)
-                right.to_l0(kb, l0b, b, k_at, k_first=True)
+                right.to_l0(kb, l0b, b, c_at + k_at if held == RIGHT else k_at, k_first=True)
                 first_of = [c_at, k_at] if first_tile else None
                 mkn = (mt * BLOCK, kt * BLOCK, nt * BLOCK)
                 kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), mkn, first_of, bias)
