@@ -10,6 +10,7 @@ stays single.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -27,10 +28,19 @@ def _refilled(allocs: list[AllocOp]) -> bool:
 
 
 def _double(allocs: list[AllocOp]) -> None:
-    """Two versions; the contents of one core alternate, starting anew in every `ascend.blocks`."""
-    for number, op in enumerate(allocs):
+    """Two versions; the contents of one core alternate, starting anew in every `ascend.blocks`.
+
+    A loop that fills a slot an even number of times leaves it at the version where it began.
+    """
+    phase, before = 0, allocs[0]
+    for op in allocs:
+        if op is not before:
+            around = enclosing_loops(op)
+            runs = prod(loop.trip.value.data for loop in enclosing_loops(before) if loop not in around)
+            phase = (phase + runs) % 2
+        before = op
         op.versions = IntegerAttr(2, 64)
-        if number % 2:
+        if phase:
             op.phase = IntegerAttr(1, 64)
 
 

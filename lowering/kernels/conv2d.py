@@ -8,7 +8,8 @@
 
 Where many weights are loaded once and for all, they come with the first band in parts of K: the first part is multiplied while
 the next one is on its way. Where so many input channels are summed that L1 is better used otherwise, each accumulator takes
-its input and weights through L1 in parts of the channels.
+its input and weights through L1 in parts of the channels. Where a kernel of one tap finds its positions in L1 as whole fractals,
+load2d takes them to L0A.
 
 K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
 groups that FRACTAL_Z holds block-diagonally; the last block may have fewer groups, and so fewer channels. Of volumes,
@@ -27,15 +28,12 @@ from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.conv_shape import Band, ConvShape, Run, core_groups, peel_first, split_bands
-from graph_engine.lowering.kernels.cube_tiling import ConvTiling, choose_conv_tiling
+from graph_engine.lowering.kernels.cube_tiling import ConvTiling, choose_conv_tiling, weight_part
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
 from graph_engine.lowering.kernels.fixpipe import leaving
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
-
-PARTS, PART_BYTES = 3, 49152
-"""Weights are loaded in so many parts, of at least so many bytes: more would hide little more and cost flags."""
 
 
 @dataclass(frozen=True)
@@ -196,8 +194,7 @@ class _ConvWriter:
             return [Piece(number, 0, k1) for number in range(shape.filters)]
         n = shape.n1 if shape.groups > 1 else tiling.n_share * shape.n_unit
         count = n * k1 * shape.fractal * shape.weights.bytes
-        parts = min(PARTS, max(1, count // PART_BYTES)) if tiling.resident else 1
-        size = even_tile(k1, -(-k1 // parts))
+        size = weight_part(k1, count) if tiling.resident else k1
         return [Piece(0, start, min(size, k1 - start)) for start in range(0, k1, size)]
 
     def _bias(self) -> list[Buf]:
@@ -271,7 +268,12 @@ class _ConvWriter:
         geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
         for k_at, kt in kb.tiles(extent, even_tile(extent, self.tiling.kt), "k"):
             l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, shape.c0), shape.dtype)
-            kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + k_start, float(shape.padding))
+            if shape.fractals(prod(band.size)):
+                x_row = prod(band.read) * shape.c0
+                x_at = (k_at + k_start) * x_row + m_at * shape.c0
+                kb.load2d(kb.view(l0a), kb.view(x_l1, x_at, l0a.shape, (shape.fractal, x_row, shape.c0, 1)))
+            else:
+                kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + k_start, float(shape.padding))
             l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, shape.c0), shape.weights)
             kb.load2d(kb.view(l0b), kb.view(w_l1, k_at * row + w_at, l0b.shape, (row, shape.fractal, shape.c0, 1)))
             step = kb.view(l0c), kb.view(l0a), kb.view(l0b)

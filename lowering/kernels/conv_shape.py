@@ -103,6 +103,11 @@ class ConvShape:
         """Whether K can come through L1 in parts of the input channels."""
         return self.groups == 1 and self.filters == 1 and self.depth is None and self.c1 > 1
 
+    def fractals(self, positions: int) -> bool:
+        """Whether so many positions of a band lie in L1 as whole fractals of the left side: load2d, then, which is faster."""
+        plain = self.kernel == (1, 1) == self.strides and not any(self.pads)
+        return plain and positions % 16 == 0
+
     @property
     def images(self) -> int:
         """Images of x."""

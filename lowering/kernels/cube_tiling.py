@@ -25,7 +25,11 @@ FRACTAL = 512
 RESIDENT, RELOADED, STREAMED = "resident", "reloaded", "streamed"
 """Weights of a core that stay in L1; that come again for each band; that come with the input, a part of K at a time."""
 
-NEARLY_EQUAL = 1.15
+WEIGHT_PARTS, PART_BYTES = 3, 32768
+"""Weights that stay come in so many parts, of at least so many bytes: more would hide little more and cost flags. The number
+is odd, so that two versions of L0 alternate across all of them."""
+
+NEARLY_EQUAL = 1.08
 """Bounds within this factor count as equal: they leave out more than that (start-up, flags, short bursts)."""
 
 
@@ -61,6 +65,11 @@ class ConvTiling:
         return groups + ([(full, full + 1, tail)] if tail else [])
 
 
+def weight_part(k1: int, weight_bytes: int) -> int:
+    """Blocks of K in a part of weights that stay."""
+    return -(-k1 // WEIGHT_PARTS) if weight_bytes >= WEIGHT_PARTS * PART_BYTES else k1
+
+
 def halves(n: int) -> Iterator[int]:
     """n, n/2, n/4, ... rounded up, down to 1."""
     while True:
@@ -81,16 +90,16 @@ class CubeTile:
 
 
 def cube_tile(
-    soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: int, nt: int, n_unit: int = 1
+    soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: int, nt: int, n_unit: int = 1, *, l0c: int = 2
 ) -> CubeTile:
     """The tile for m1 x n1 x k1 fractals with `nt` channel blocks: halves of the L0 buffers, so that they can be
     double-buffered; `ub_fractal` bytes of UB a fractal of the epilogue, besides `ub_fixed` a core. The epilogue takes
-    channel blocks in multiples of `n_unit`."""
-    half = {space: soc.buffers[space] // 2 for space in ("l0a", "l0b", "l0c")}
+    channel blocks in multiples of `n_unit`. `l0c` accumulators are there at a time."""
+    half = {space: soc.buffers[space] // 2 for space in ("l0a", "l0b")}
     ub = (soc.buffers["ub"] - ub_fixed) // (2 * ub_fractal * n_unit)
     if ub < 1:
         raise NoKernel("the epilogue of one 16 x 16 block does not fit the unified buffer")
-    mt = max(1, min(m1, 16, half["l0c"] // (2 * FRACTAL) // nt, ub))
+    mt = max(1, min(m1, 16, soc.buffers["l0c"] // l0c // (2 * FRACTAL) // nt, ub))
     tiles = -(-m1 // mt)
     mt = -(-m1 // tiles)
     kt = max(1, min(k1, half["l0a"] // FRACTAL // mt, half["l0b"] // FRACTAL // nt))
@@ -131,11 +140,23 @@ def _tilings(shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, versio
             n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
             for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1) if cap >= shape.n_unit}, reverse=True):
                 for way in (RESIDENT, RELOADED, *((STREAMED,) if versions == 2 and shape.streams else ())):
-                    tiling = _candidate(
-                        shape, epilogue, soc, (rows, columns), wanted, n_cores, units, n_share, nt, way, versions
-                    )
-                    if tiling is not None:
-                        found.append(tiling)
+                    for l0c in (2, 1) if soc.has("fixpipe") else (2,):
+                        tiling = _candidate(
+                            shape,
+                            epilogue,
+                            soc,
+                            (rows, columns),
+                            wanted,
+                            n_cores,
+                            units,
+                            n_share,
+                            nt,
+                            way,
+                            versions,
+                            l0c,
+                        )
+                        if tiling is not None:
+                            found.append(tiling)
     return found
 
 
@@ -157,7 +178,7 @@ def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list
 
 def _candidate(
     shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, band: tuple[int, int], wanted: int, n_cores: int, units: int, n_share: int,
-    nt: int, way: str, versions: int,
+    nt: int, way: str, versions: int, l0c: int,
 ) -> ConvTiling | None:  # fmt: skip
     rows, columns = band
     bands = shape.batch * -(-shape.ho // rows) * -(-shape.wo // columns)
@@ -180,42 +201,65 @@ def _candidate(
         return None
     vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
     try:
-        tile = cube_tile(soc, m1, n, c1 * shape.taps, epilogue.fractal_bytes(), vectors, nt, shape.n_unit)
+        tile = cube_tile(soc, m1, n, c1 * shape.taps, epilogue.fractal_bytes(), vectors, nt, shape.n_unit, l0c=l0c)
     except NoKernel:
         return None
     if way == STREAMED and tile.mt < m1:  # each accumulator sees all of K, which is gone then
         return None
-    active = m_cores * n_cores
     ddr, l2 = soc.path("gm", "l1", "ddr"), soc.path("gm", "l1", "l2")
     chip = soc.ddr.total_bytes_per_s / (soc.freq_mhz.cube * 1e6)
-    ddr_rate = min(float(ddr.bytes_per_cycle), chip / active)
+    ddr_rate = min(float(ddr.bytes_per_cycle), chip / (m_cores * n_cores))
+    l2_rate = min(float(l2.bytes_per_cycle), soc.l2.total_bytes_per_cycle / (m_cores * n_cores))
     n_tiles, m_tiles = -(-n // nt), -(-m1 // tile.mt)
-    k_tiles = -(-shape.read_c1 // c1) * -(-c1 * shape.taps // tile.kt)
+    parts = -(-shape.read_c1 // c1)
+    part = weight_part(shape.k1, w_bytes) if resident and shape.filters == 1 else c1 * shape.taps
+    k_tiles = -(-shape.k1 // part) * -(-part // tile.kt)
     loads = share * groups
-    w_reads = groups if resident else loads
     k1 = shape.filters * shape.k1
-    w_total = k1 * n * FRACTAL * w_reads
-    w_first = k1 * n * FRACTAL * groups
-    # Weights that several cores read come from DDR once; repeated reads come from L2.
-    w_cycles = w_first / m_cores / ddr_rate + (w_total - w_first / m_cores) / l2.bytes_per_cycle
-    mte2 = loads * x_bytes / ddr_rate / (n_cores if shape.groups == 1 else 1) + w_cycles
-    mte2 += loads * x_bytes / l2.bytes_per_cycle if n_cores > 1 and shape.groups == 1 else 0.0
-    mte2 += loads * (n_tiles - 1) * x_bytes / l2.bytes_per_cycle if way == STREAMED else 0.0
+    # What several cores read comes from DDR once for all of them; what is read again comes from L2.
+    x_readers = n_cores if shape.groups == 1 else 1
+    # Layers find their input in L2 or in DDR: half and half.
+    x_load = x_bytes * (max(1 / (ddr_rate * x_readers), 1 / l2_rate) + 1 / l2_rate) / 2
+    w_load = k1 * n * FRACTAL * max(1 / (ddr_rate * m_cores), 1 / l2_rate)
+    mte2 = loads * x_load + groups * w_load
+    if not resident:
+        mte2 += (loads - groups) * k1 * n * FRACTAL / l2_rate
+    if way == STREAMED:
+        mte2 += loads * (n_tiles - 1) * x_bytes / l2_rate
     tiles = sum(s.kind == "tile" for s in epilogue.inputs)
     y_bytes = loads * m1 * n * 256 * (1 if shape.quantised else 2)
-    mte2 += tiles * y_bytes / ddr_rate
-    mte2 += ddr.latency_cycles * (loads + (0 if resident else loads * n_tiles))
+    mte2 += tiles * y_bytes / l2_rate
+    mte2 += ddr.latency_cycles * (
+        loads * (n_tiles * parts if way == STREAMED else 1) + (0 if resident else loads * n_tiles * parts)
+    )
     steps = loads * n_tiles * m_tiles * k_tiles * shape.filters
     cube = loads * m1 * n * k1 + soc.cube.fixed_cycles * steps
-    mte1 = loads * n_tiles * m1 * k1 * FRACTAL / soc.path("l1", "l0a").bytes_per_cycle
+    left = soc.path("l1", "l0a") if shape.fractals(rows * columns) else soc.load3d
+    mte1 = loads * n_tiles * m1 * k1 * FRACTAL / left.bytes_per_cycle
     mte1 += loads * m_tiles * n * k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle
-    mte1 += 78 * steps
+    mte1 += (left.latency_cycles + soc.path("l1", "l0b").latency_cycles + 4 * soc.sync.cycles) * steps
     vec = loads * m1 * n * epilogue.fractal_cycles + 120.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc)
-    mte3 = y_bytes / ddr_rate
-    first = x_bytes * c1 / shape.read_c1
-    fill = (first / ddr_rate if not many_bands else 0.0) + m1 * 16.0
+    mte3 = y_bytes / l2_rate
+    # Nothing hides the first band with the first part of the weights, nor the last tile's way out.
+    x_first, w_first = x_load * c1 / shape.read_c1, w_load / groups
+    if way == STREAMED:
+        w_first *= c1 / shape.read_c1 * nt / n
+    elif way == RELOADED:
+        w_first *= nt / n
+    else:
+        w_first *= part / shape.k1
+    first = x_first + w_first + 2 * ddr.latency_cycles
+    computed = max(cube, mte1, vec, mte3)
+    last = computed / loads / (n_tiles * parts if not resident else 1)
+    drain = (vec + mte3) / (loads * n_tiles * m_tiles)
+    if tile.mt * nt > soc.buffers["l0c"] // (4 * FRACTAL):  # the next tile waits for the accumulator
+        computed += drain * (loads * n_tiles * m_tiles - 1)
+    cycles = max(first + computed, mte2 + 0.5 * mte3 + last) + drain
+    if resident:  # the first band waits for all weights
+        cycles = max(cycles, x_first + w_load / groups + computed * (1 - (1 - part / shape.k1) / share))
+    if versions == 1:
+        cycles += mte2
     issued = steps + loads * n_tiles * m_tiles * -(-nt // tile.nc)
-    cycles = max(cube, mte1, vec, mte3, mte2 + 0.5 * mte3) + fill + (mte2 if versions == 1 else 0.0)
     return ConvTiling(
         rows,
         columns,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from harness.kernels import SOC, compile_kernel, run_kernel
+from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ascend.memory import AllocOp, LoopOp
+from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
+from graph_engine.lowering.kernels.loops import version_index
 from graph_engine.lowering.kernels.step import Step
 
 CASES = {
@@ -92,3 +97,36 @@ def test_convolution(name: str, residual: bool) -> None:
     logical = got.transpose(0, 1, 4, 2, 3).reshape(batch, n1 * 16, ho, wo)
     assert np.abs(logical[:, :cout] - want).max() <= 2e-3 * np.abs(want).max()
     assert not logical[:, cout:].any()
+
+
+def versions(ops: Iterable[Operation], slot: str, at: dict[SSAValue, int]) -> Iterator[int]:
+    """The versions of a slot in the order in which the program fills them."""
+    for op in ops:
+        if isinstance(op, LoopOp):
+            for i in range(op.trip.value.data):
+                yield from versions(op.body.block.ops, slot, {**at, op.body.block.args[0]: i})
+        elif isinstance(op, AllocOp) and op.slot.data == slot:
+            index = version_index(op)
+            yield (index.const + sum(coef * at[counter] for counter, coef in index.terms.items())) % op.version_count
+
+
+def test_versions_of_l0_alternate_across_parts_of_weights() -> None:
+    shape = ConvShape(1, 1, 16, 28, 28, 16, 28, 28, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), False)
+    kernel = build_conv2d("conv", shape, Epilogue(), SOC)
+    double_buffer(kernel, SOC)
+    for region in kernel.body.block.ops:
+        filled = list(versions(region.regions[0].block.ops, "l0a", {}))
+        assert all(a != b for a, b in zip(filled, filled[1:], strict=False))
+
+
+@pytest.mark.parametrize(("size", "by_load3d"), [(16, False), (7, True)])
+def test_whole_fractals_are_no_images(size: int, by_load3d: bool) -> None:
+    shape = ConvShape(1, 1, 4, size, size, 4, size, size, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), False)
+    kernel = build_conv2d("conv", shape, Epilogue(), SOC)
+    assert ("load3d" in str(kernel)) is by_load3d
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1, 1, (1, 4, size, size, 16)).astype(np.float16)
+    w = rng.uniform(-1, 1, (1, 4, 4, 16, 16)).astype(np.float16)
+    y = run_kernel(compile_kernel(kernel), [x, w], x.shape, np.float16)
+    wide = np.einsum("bkhwc,gknmc->bnhwm", x.astype(np.float64), w.astype(np.float64))
+    np.testing.assert_allclose(y.astype(np.float64), wide, atol=4e-3, rtol=1e-3)
