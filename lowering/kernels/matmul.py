@@ -30,6 +30,7 @@ from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import FRACTAL, CubeTile, cube_tile
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
 from graph_engine.lowering.kernels.fixpipe import FixpipeEpilogue, leaving
+from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
@@ -143,7 +144,8 @@ def choose_matmul_tiling(shape: MatmulShape, epilogue: Epilogue, soc: Soc) -> Ma
                     found = _judged(shape, epilogue, soc, (b_share, m_share, n_share), nt, held, chunks)
                     if found is not None and (best is None or found[0] < best[0]):
                         best = found
-    assert best is not None
+    if best is None:
+        raise NoKernel("the epilogue of one 16 x 16 block does not fit the unified buffer")
     return best[1]
 
 
@@ -160,7 +162,10 @@ def _judged(
     (b_share, m_share, n_share), parts, k1 = shares, epilogue.accumulators, shape.k1
     vectors = 64 * n_share * (parts * shape.bias + sum(side.kind == "channel" for side in epilogue.inputs))
     ub_fractal = -(-epilogue.fractal_bytes() // parts)
-    wide = cube_tile(soc, m_share, parts * n_share, k1, ub_fractal, vectors, parts * nt, parts)
+    try:
+        wide = cube_tile(soc, m_share, parts * n_share, k1, ub_fractal, vectors, parts * nt, parts)
+    except NoKernel:
+        return None
     tile = replace(wide, nt=nt, nc=wide.nc // parts)
     mt, kt = tile.mt, tile.kt
     m_tiles, n_tiles = -(-m_share // mt), -(-n_share // nt)

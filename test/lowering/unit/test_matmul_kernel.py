@@ -15,9 +15,12 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import fractal_nz, fractal_z, fractal_z_kn, unpack
+from graph_engine.lowering.kernels.epilogue import Epilogue
+from graph_engine.lowering.kernels.matmul import MatmulShape, choose_matmul_tiling
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import tensor
 from graph_engine.lowering.selection.table import select
+from graph_engine.target_ascend.soc.soc import load_soc
 
 MATRIX = fractal_nz()
 EPILOGUES: dict[str, tuple[bool, Any, Any]] = {
@@ -119,6 +122,12 @@ def test_heads_are_shared_out(heads: int, blocks: int) -> None:
     """Of 8 cores at least as many work as equal shares of whole heads allow, with 3 heads in two row halves each."""
     op = encode(MatmulOp(value((heads, 128, 64), "f16", MATRIX), value((heads, 64, 128), "f16", MATRIX)), MATRIX)
     assert kernel_of(op)[1].block_dim >= blocks
+
+
+def test_a_bias_that_only_a_share_has_room_for() -> None:
+    """80000 biases in fp32 do not fit the unified buffer, those of an eighth do: the shares that do not fit are passed over."""
+    shape = MatmulShape(1, 2, 5000, bias=True)
+    assert choose_matmul_tiling(shape, Epilogue(), load_soc("Ascend310P3")).n_share <= 4000
 
 
 @pytest.mark.parametrize(
