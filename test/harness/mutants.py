@@ -76,7 +76,7 @@ def dropped_bias(patch: Patch, nth: int | None = None) -> None:
         value, ty = (bias.value, bias.type) if isinstance(bias, ConstantArgument) else (bias.owner.value, bias.type)
         return ConstantArgument(fold_attr("ge.sub", [value, value], {}, ty), ty)
 
-    _results(patch, cube, "_bias", zeros, nth)
+    _results(patch, cube, "bias_argument", zeros, nth)
 
 
 def dropped_shift(patch: Patch, nth: int | None = None) -> None:
