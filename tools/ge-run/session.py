@@ -67,7 +67,7 @@ def run_session(options: Namespace) -> int:
 
 
 def _answer(options: Namespace, program: Program, pipeline: Mapping[str, str]) -> int:
-    from graph_engine.tools.ge_run.what_if import Questions, sensitivity_text, what_if_text
+    from graph_engine.pipelines.what_if import Questions, sensitivity_text, what_if_text
 
     def compile_for(chip: str) -> Program:
         return load_program(options.model, chip, options.input_shape, options.bind_input, pipeline, options, warn=False)

@@ -1,4 +1,4 @@
-"""`ge-run --what-if` and `--sensitivity`: the same model on a chip that differs in some numbers.
+"""What `ge-run --what-if` and `--sensitivity` ask: the same model on a chip that differs in some numbers.
 
 A number that kernels are built by (sizes, cores) compiles the model again; any other times the same program again.
 """
