@@ -117,11 +117,11 @@ def test_two_batches(data: st.DataObject) -> None:
     assert_close(got, sums, 1, (abs(wide_a) @ abs(wide_b)) * 2.0**-24 * k + np.spacing(abs(sums.astype(np.float16))))
 
 
-@pytest.mark.parametrize(("heads", "blocks"), [(1, 8), (3, 6), (12, 6), (16, 8)])
+@pytest.mark.parametrize(("heads", "blocks"), [(1, 8), (3, 8), (12, 8), (16, 8)])
 def test_heads_are_shared_out(heads: int, blocks: int) -> None:
-    """Of 8 cores at least as many work as equal shares of whole heads allow, with 3 heads in two row halves each."""
+    """All 8 cores work, whatever the number of heads: where it does not deal out evenly, rows or columns are shared as well."""
     op = encode(MatmulOp(value((heads, 128, 64), "f16", MATRIX), value((heads, 64, 128), "f16", MATRIX)), MATRIX)
-    assert kernel_of(op)[1].block_dim >= blocks
+    assert kernel_of(op)[1].block_dim == blocks
 
 
 def test_a_bias_that_only_a_share_has_room_for() -> None:
