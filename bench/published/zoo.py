@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from published import convnets, images, transformers
+from published import convnets, images, searched_convnets, small_convnets, transformers
 from published.net import Net, Value
 
 Builder = Callable[[Net], list[Value]]
@@ -34,18 +34,18 @@ NETWORKS: dict[str, Builder] = {
     "GoogLeNet": convnets.googlenet,
     "InceptionResNetV2": convnets.inception_resnet_v2,
     "Xception": convnets.xception,
-    "MobileNetV1": convnets.mobilenet_v1,
-    "MobileNetV3-large": convnets.mobilenet_v3,
-    "EfficientNet-B0": convnets.efficientnet(224, 1.0, 1.0),
-    "EfficientNet-B3": convnets.efficientnet(300, 1.2, 1.4),
-    "EfficientNet-B5": convnets.efficientnet(456, 1.6, 2.2),
-    "EfficientNetV2-rw-t-288": convnets.efficientnet_v2_rw_t,
-    "GhostNet1.0x": convnets.ghostnet,
-    "ShuffleNetV1_1.0x_g3": convnets.shufflenet_v1,
-    "RepVGG-A0": convnets.repvgg_a0,
-    "OSNet_x1.0": convnets.osnet,
-    "NASNet-A-large": convnets.nasnet_large,
-    "PNASNet5large": convnets.pnasnet_large,
+    "MobileNetV1": small_convnets.mobilenet_v1,
+    "MobileNetV3-large": small_convnets.mobilenet_v3,
+    "EfficientNet-B0": small_convnets.efficientnet(224, 1.0, 1.0),
+    "EfficientNet-B3": small_convnets.efficientnet(300, 1.2, 1.4),
+    "EfficientNet-B5": small_convnets.efficientnet(456, 1.6, 2.2),
+    "EfficientNetV2-rw-t-288": small_convnets.efficientnet_v2_rw_t,
+    "GhostNet1.0x": small_convnets.ghostnet,
+    "ShuffleNetV1_1.0x_g3": small_convnets.shufflenet_v1,
+    "RepVGG-A0": small_convnets.repvgg_a0,
+    "OSNet_x1.0": small_convnets.osnet,
+    "NASNet-A-large": searched_convnets.nasnet_large,
+    "PNASNet5large": searched_convnets.pnasnet_large,
     "C3D (10 crops)": images.c3d,
     "DnCNN-17-481": images.dncnn,
     "UNet-572": images.unet,
