@@ -4,11 +4,12 @@ The engine shows every instruction to a `Checker`, which reports `Finding`s and 
 kernel. It finds
 
 * `out-of-range`: an operand outside its buffer or its memory; `alignment`: an address that a memory refuses;
-* `pipe-race`: two pipes of a core on the same granule, not ordered by flags or barriers;
+* `pipe-race`: two pipes of a core, or of the cores of a team, on the same granule, not ordered by flags or barriers;
 * `block-race`, `task-race`: the same bytes of global memory used by two blocks of a launch or two concurrent
   tasks, at least one of them writing;
 * `self-overlap`: an instruction that overwrites elements of a source before it comes to them;
 * `unmatched-flag`, `event-id`: flags set and never taken, waited for and never set, or outside the chip's range;
+* `flag-overflow`: a cross-core flag raised more often than it counts before it is waited for;
 * `invalid-lane`: content that nobody wrote, or padding of undefined value, on bytes declared valid;
 * `read-only`: a write through an argument that the kernel declares as read;
 * `padding`: padding lanes of a task's result that are not the zeros or finite numbers that its format promises.
@@ -18,7 +19,7 @@ Fresh memory (on-chip at the start of a block, workspace and outputs) is filled 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +32,9 @@ from graph_engine.target_ascend.chip.functional import build_step
 from graph_engine.target_ascend.chip.global_order import GlobalOrder, Record
 from graph_engine.target_ascend.chip.memory import GRANULE, GlobalMemory, Memory
 from graph_engine.target_ascend.chip.operands import Core, Counters, Locator, OutOfRange, Site, Step, coalesce, locator
-from graph_engine.target_ascend.chip.races import GranuleClocks, PipeClocks
+from graph_engine.target_ascend.chip.races import PIPES, GranuleClocks, PipeClocks, pipe_name
 from graph_engine.target_ascend.chip.validity import Mask, Plane, Rule, build_rule
-from graph_engine.target_ascend.isa.model import SPECS, DType, Instr, Kernel, Opcode, Operand, Pipe, Space
+from graph_engine.target_ascend.isa.model import MOST_RAISED, SPECS, DType, Instr, Kernel, Opcode, Operand, Part, Space
 from graph_engine.target_ascend.om.program import Location, Segment, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -42,6 +43,7 @@ from graph_engine.target_ascend.soc.soc import Soc
 class _Access:
     """An operand of a checked instruction."""
 
+    core: Core
     operand: Operand
     buffer: int
     name: str
@@ -55,6 +57,22 @@ class _Access:
     footprint: Footprint
     write: bool
     read: bool
+
+
+@dataclass(slots=True)
+class _State:
+    """A core's memories: who touched which granule when, and the buffer that a granule was last written as."""
+
+    core: Core
+    clocks: dict[Space, GranuleClocks]
+    owners: dict[Space, npt.NDArray[np.int16]]
+
+    @staticmethod
+    def of(core: Core) -> _State:
+        """Of a core that has done nothing."""
+        granules = {space: len(memory.tags) for space, memory in core.spaces.items()}
+        clocks = {space: GranuleClocks(count, core.part) for space, count in granules.items()}
+        return _State(core, clocks, {space: np.full(count, -1, np.int16) for space, count in granules.items()})
 
 
 class Checker:
@@ -71,11 +89,10 @@ class Checker:
         self._log = FindingLog()
         self._order = GlobalOrder(self._log)
         self._planes: dict[int, Plane] = {}
-        self._clocks: dict[Space, GranuleClocks] = {}
-        self._owners: dict[Space, npt.NDArray[np.int16]] = {}
+        self._states: dict[Part, _State] = {}
+        self._cores: Sequence[Core] = ()
         self._pipes = PipeClocks()
         self._kernel: Kernel | None = None
-        self._core: Core | None = None
         for (segment, _), memory in gm.segments.items():
             if segment in (Segment.WORKSPACE, Segment.OUTPUT) and not self._given(memory):
                 memory.poison()
@@ -197,34 +214,36 @@ class Checker:
     # The engine's calls.
 
     def begin_launch(
-        self, kernel: Kernel, core: Core, block_dim: int, task_name: str, source_nodes: tuple[SourceNode, ...]
+        self, kernel: Kernel, cores: Sequence[Core], task_name: str, source_nodes: tuple[SourceNode, ...]
     ) -> None:
         """A kernel starts."""
         if self._order.task is None or (task_name and self._order.task != task_name):
             self.begin_task(task_name or kernel.name)
-        self._kernel, self._core = kernel, core
+        self._kernel, self._cores = kernel, cores
         self._log.context(kernel.name, task_name, source_nodes)
         self._order.begin_launch()
 
     def begin_block(self, block: int) -> None:
         """Fresh on-chip memories and clocks."""
-        assert self._core is not None
-        self._pipes = PipeClocks()
+        self._pipes = PipeClocks([core.part for core in self._cores])
         self._order.begin_block()
-        for space, memory in self._core.spaces.items():
-            memory.poison()
-            self._plane(memory).fill(0, memory.data.size, False)
-            if space not in self._clocks:
-                self._clocks[space] = GranuleClocks(len(memory.tags))
-                self._owners[space] = np.full(len(memory.tags), -1, np.int16)
-            else:
-                self._clocks[space].clear()
-                self._owners[space][...] = -1
+        for core in self._cores:
+            known = self._states.get(core.part)
+            if known is None:
+                known = self._states[core.part] = _State.of(core)
+            for space, memory in core.spaces.items():
+                memory.poison()
+                self._plane(memory).fill(0, memory.data.size, False)
+                known.clocks[space].clear()
+                known.owners[space][...] = -1
 
     def end_block(self) -> None:
         """Flags left over, and races through global memory within the block."""
         for source, target, event, number in self._pipes.unmatched():
-            message = f"flag {Pipe(source).name} -> {Pipe(target).name}, event {event}, is set and never waited for"
+            message = f"flag {pipe_name(source)} -> {pipe_name(target)}, event {event}, is set and never waited for"
+            self._log.report("unmatched-flag", message, number)
+        for flag, (source, target), number in self._pipes.never_taken():
+            message = f"cross-core flag {flag} is raised by {source.name} and never waited for by {target.name}"
             self._log.report("unmatched-flag", message, number)
         self._order.end_block()
 
@@ -237,7 +256,9 @@ class Checker:
         instr, number = site.instr, site.number
         self._log.mnemonics[site.kernel, number] = SPECS[instr.opcode].mnemonic
         if SPECS[instr.opcode].group == "sync":
-            return self._sync_step(instr, number)
+            return self._sync_step(instr, number, site.core.part)
+        if SPECS[instr.opcode].group == "cross":
+            return self._cross_step(instr, number, site.core.part)
         try:
             run = build_step(site)
         except OutOfRange:
@@ -264,16 +285,16 @@ class Checker:
 
     def _locate(self, accesses: list[_Access], counters: Counters, number: int) -> list[tuple[Memory, int]] | None:
         """Memory and byte offset of every operand; None if one lies outside its memory."""
-        assert self._core is not None and self._kernel is not None
+        assert self._kernel is not None
         places: list[tuple[Memory, int]] = []
         inside = True
         for access in accesses:
             offset = access.where if isinstance(access.where, int) else access.where(counters)
             if access.space is Space.GM:
-                memory, base = self._core.args[access.argument]
+                memory, base = access.core.args[access.argument]
                 offset += base
             else:
-                memory = self._core.spaces[access.space]
+                memory = access.core.spaces[access.space]
             places.append((memory, offset))
             low, high = offset + access.footprint.low, offset + access.footprint.high
             relative = access.buffer_offset if isinstance(access.buffer_offset, int) else access.buffer_offset(counters)
@@ -332,24 +353,26 @@ class Checker:
     def _order_access(
         self, accesses: list[_Access], places: list[tuple[Memory, int]], instr: Instr, number: int
     ) -> None:
-        time = self._pipes.step(instr.pipe, number)
+        pipe = accesses[0].core.part * PIPES + instr.pipe
+        time = self._pipes.step(pipe, number)
         for access, (memory, offset) in zip(accesses, places, strict=True):
             if access.space is Space.GM:
-                known = self._pipes.now[instr.pipe].copy()
+                known = self._pipes.now[pipe].copy()
                 for write in ([True] if access.write else []) + ([False] if access.read else []):
                     footprint, name = access.footprint, access.name
-                    self._order.record(Record(memory, offset, footprint, name, number, write, instr.pipe, time, known))
+                    self._order.record(Record(memory, offset, footprint, name, number, write, pipe, time, known))
                 continue
             where = access.footprint.granules(offset)
             for write in ([False] if access.read else []) + ([True] if access.write else []):
-                race = self._clocks[access.space].access(self._pipes, instr.pipe, time, where, write)
+                clocks = self._states[access.core.part].clocks[access.space]
+                race = clocks.access(self._pipes, pipe, time, where, write)
                 if race is not None:
-                    kind, pipe, when, granule = race
-                    other = self._pipes.history[pipe][when]
+                    kind, whose, when, granule = race
+                    other = self._pipes.history[whose][when]
                     verb = "writes" if write else "reads"
                     message = (
-                        f"{verb} byte {granule * GRANULE} of {access.space.name} on {instr.pipe.name}, not ordered after the "
-                        f"{kind} of instruction {other} ({self._log.mnemonic(other)}) on {Pipe(pipe).name}"
+                        f"{verb} byte {granule * GRANULE} of {access.space.name} on {pipe_name(pipe)}, not ordered after the "
+                        f"{kind} of instruction {other} ({self._log.mnemonic(other)}) on {pipe_name(whose)}"
                     )
                     self._log.report("pipe-race", message, number, access.name)
 
@@ -367,7 +390,7 @@ class Checker:
         return masks
 
     def _own(self, access: _Access, offset: int, mask: Mask) -> Mask:
-        owners = self._owners[access.space]
+        owners = self._states[access.core.part].owners[access.space]
         foreign = owners[access.footprint.granules(offset)] != access.buffer
         if not foreign.any():
             return mask
@@ -398,7 +421,7 @@ class Checker:
         result = rule(counters, masks[1:], masks[0] if adds else None)
         if access.space is not Space.GM:
             where = access.footprint.granules(offset)
-            owners = self._owners[access.space]
+            owners = self._states[access.core.part].owners[access.space]
             changed = owners[where] != access.buffer
             if changed.any():
                 valid = plane.valid.reshape(-1, GRANULE)
@@ -409,21 +432,39 @@ class Checker:
             message = f"{count} of {result.size} lanes that it writes are not valid where the tensor must be"
             self._log.report("invalid-lane", message, number, access.name)
 
-    def _sync_step(self, instr: Instr, number: int) -> Step:
+    def _cross_step(self, instr: Instr, number: int, part: Part) -> Step:
+        """What is done when a cross-core flag has been raised, or taken down."""
+
+        def cross(counters: Counters) -> None:
+            (flag,) = (p.at(counters) for p in instr.params)
+            if not 0 <= flag < self.soc.sync.cross_flags:
+                message = f"this chip has cross-core flags 0 to {self.soc.sync.cross_flags - 1}, not {flag}"
+                self._log.report("event-id", message, number)
+            if instr.opcode is Opcode.BLOCK_WAIT:
+                self._pipes.block_wait(part, flag)
+            elif (up := self._pipes.block_set(part, part * PIPES + instr.pipe, flag, number)) > MOST_RAISED:
+                message = f"cross-core flag {flag} is up {up} times, it counts to {MOST_RAISED}"
+                self._log.report("flag-overflow", message, number)
+
+        return cross
+
+    def _sync_step(self, instr: Instr, number: int, part: Part) -> Step:
+        first = part * PIPES
+
         def sync(counters: Counters) -> None:
             values = [p.at(counters) for p in instr.params]
             if instr.opcode is Opcode.BARRIER:
-                self._pipes.barrier(values[0])
+                self._pipes.barrier(values[0], part)
                 return
             source, target, event = values
             if instr.event_rotate is not None:
                 event += instr.event_rotate.index.at(counters) % instr.event_rotate.count
-            name = f"flag {Pipe(source).name} -> {Pipe(target).name}, event {event}"
+            name = f"flag {pipe_name(first + source)} -> {pipe_name(first + target)}, event {event}"
             if not 0 <= event < self.soc.sync.event_ids:
                 self._log.report("event-id", f"{name}: this chip has events 0 to {self.soc.sync.event_ids - 1}", number)
             if instr.opcode is Opcode.SET_FLAG:
-                self._pipes.set(source, target, event, number)
-            elif not self._pipes.wait(source, target, event):
+                self._pipes.set(first + source, first + target, event, number)
+            elif not self._pipes.wait(first + source, first + target, event):
                 self._log.report("unmatched-flag", f"{name}, is waited for and was not set before", number)
 
         return sync
@@ -450,6 +491,7 @@ def _describe(site: Site, index: int) -> _Access:
     accumulates = SPECS[site.instr.opcode].group == "cube" and site.instr.first_of != ()
     writes = index == 0 and SPECS[site.instr.opcode].writes
     return _Access(
+        site.core,
         operand,
         operand.buffer,
         buffer.name,

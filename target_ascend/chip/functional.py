@@ -1,5 +1,7 @@
 """The functional engine: runs kernels' instructions on modelled memories, in program order.
 
+Of a mixed kernel each core of a team runs in its own program order, and waits where cross-core flags make it.
+
 A kernel is turned once into a tree of Python functions with everything resolved that does not depend on loop
 counters; launching it calls them. Flags and barriers have no effect here: program order is the meaning, and the
 checker proves that flags make every other order equal to it.
@@ -7,9 +9,9 @@ checker proves that flags make every other order equal to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -21,8 +23,9 @@ from graph_engine.target_ascend.chip.memory import GlobalMemory, MatrixMemory, M
 from graph_engine.target_ascend.chip.moves import build_copy, build_dup, build_load2d, build_load3d, build_transpose
 from graph_engine.target_ascend.chip.operands import CUBE_SPACES, Core, Counters, Site, Step
 from graph_engine.target_ascend.chip.selection import build_compare, build_gather, build_load_scalar, build_select
+from graph_engine.target_ascend.chip.teams import CrossFlags, Flow, run_team
 from graph_engine.target_ascend.chip.vector import build_arithmetic, build_convert, build_reduce
-from graph_engine.target_ascend.isa.model import SLOTS, SPECS, Blocks, Instr, Kernel, Loop, Node, Opcode, Space
+from graph_engine.target_ascend.isa.model import SLOTS, SPECS, Blocks, Instr, Kernel, Loop, Node, Opcode, Part, Space
 from graph_engine.target_ascend.om.program import Location, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -48,7 +51,7 @@ class Observer(Protocol):
     """What watches an engine's launches: the checker. `wrap` gives the executor to use for an instruction."""
 
     def begin_launch(
-        self, kernel: Kernel, core: Core, block_dim: int, task_name: str, source_nodes: tuple[SourceNode, ...]
+        self, kernel: Kernel, cores: Sequence[Core], task_name: str, source_nodes: tuple[SourceNode, ...]
     ) -> None: ...
     def begin_block(self, block: int) -> None: ...
     def end_block(self) -> None: ...
@@ -60,7 +63,7 @@ def build_step(site: Site) -> Step | None:
     """The executor of one instruction; None for synchronisation. Raises GraphEngineError for a malformed one."""
     instr = site.instr
     spec = SPECS[instr.opcode]
-    if spec.group == "sync":
+    if spec.group in ("sync", "cross"):
         return None
     if len(instr.operands) != spec.operands or len(instr.params) != len(spec.params):
         raise site.fail(f"has {len(instr.operands)} operands and {len(instr.params)} parameters")
@@ -69,12 +72,17 @@ def build_step(site: Site) -> Step | None:
     return _BUILDERS[spec.group](site)
 
 
+TeamStep: TypeAlias = Callable[[Counters, CrossFlags], Flow]
+"""What one core of a team does."""
+
+
 @dataclass(slots=True)
 class CompiledKernel:
-    """A kernel's block ranges as functions of the counters."""
+    """A kernel's block ranges as functions of the counters; `teams` are those of a mixed kernel."""
 
     kernel: Kernel
     ranges: list[tuple[int, int, Step]]
+    teams: list[tuple[int, int, Part, TeamStep]]
 
 
 class FunctionalEngine:
@@ -89,17 +97,29 @@ class FunctionalEngine:
     ) -> None:
         if gm.real_bytes != real_bytes:
             raise GraphEngineError("the engine and its global memory differ in real_bytes")
-        spaces: dict[Space, Memory] = {}
-        for space in Space:
-            size = soc.buffers.get(space.name.lower(), 0)
-            if space is not Space.GM and size:
-                kind = MatrixMemory if space in CUBE_SPACES else Memory
-                spaces[space] = kind(space.name, size, typed=not real_bytes)
         self.soc = soc
         self.gm = gm
-        self.core = Core(spaces, not real_bytes, soc.numerics.overflow_mode == "saturating")
         self.checker = checker
+        self._cores: dict[Part, Core] = {}
         self._compiled: dict[int, CompiledKernel] = {}
+
+    @property
+    def core(self) -> Core:
+        """The core that runs kernels that are not mixed."""
+        return self.core_of(Part.WHOLE)
+
+    def core_of(self, part: Part) -> Core:
+        """A core of a team; of those with a UB or L1 of their own only what they have."""
+        if part not in self._cores:
+            typed, spaces = not self.gm.real_bytes, dict[Space, Memory]()
+            for space in Space:
+                size = self.soc.buffers.get(space.name.lower(), 0)
+                there = part is Part.WHOLE or (space is Space.UB) != (part is Part.CUBE)
+                if space is not Space.GM and size and there:
+                    kind = MatrixMemory if space in CUBE_SPACES else Memory
+                    spaces[space] = kind(space.name, size, typed=typed)
+            self._cores[part] = Core(spaces, typed, self.soc.numerics.overflow_mode == "saturating", part)
+        return self._cores[part]
 
     def launch(
         self,
@@ -117,10 +137,12 @@ class FunctionalEngine:
         if compiled is None:
             compiled = self._compiled[id(kernel)] = self._compile(kernel)
         count = kernel.block_dim if block_dim is None else block_dim
-        self.core.args[:] = [self.gm.bind(location) for location in args]
+        cores = [self.core_of(part) for part in kernel.parts]
+        for core in cores:
+            core.args[:] = [self.gm.bind(location) for location in args]
         checker = self.checker
         if checker is not None:
-            checker.begin_launch(kernel, self.core, count, task_name, source_nodes)
+            checker.begin_launch(kernel, cores, task_name, source_nodes)
         with np.errstate(all="ignore"), single_blas_thread():
             for block in range(count):
                 if checker is not None:
@@ -129,44 +151,76 @@ class FunctionalEngine:
                 for low, high, run in compiled.ranges:
                     if low <= block < high:
                         run(counters)
+                if compiled.teams:
+                    self._run_team(compiled, block)
                 if checker is not None:
                     checker.end_block()
         if checker is not None:
             checker.end_launch()
 
+    def _run_team(self, compiled: CompiledKernel, block: int) -> None:
+        """One block of a mixed kernel."""
+        flags, flows = CrossFlags(), dict[Part, Flow]()
+        for low, high, part, run in compiled.teams:
+            if low <= block < high:
+                flows[part] = run([block] + [0] * (SLOTS - 1), flags)
+        run_team(flows, flags, f"{compiled.kernel.name}, block {block}")
+
     def _compile(self, kernel: Kernel) -> CompiledKernel:
         numbers = iter(range(1 << 62))
-        built: dict[int, Step | None] = {}
+        built: dict[tuple[int, Part], Step | None] = {}
 
-        def sequence(body: tuple[Node, ...], slot: int) -> Step:
+        def sequence(body: tuple[Node, ...], slot: int, core: Core) -> Step:
             steps: list[Step] = []
             for node in body:
                 if isinstance(node, Instr):
-                    step = self._instruction(kernel, node, next(numbers), built)
+                    step = self._instruction(core, kernel, node, next(numbers), built)
                     if step is not None:
                         steps.append(step)
                 elif isinstance(node, Loop):
-                    steps.append(_loop(node.trip, slot, sequence(node.body, slot + 1)))
+                    steps.append(_loop(node.trip, slot, sequence(node.body, slot + 1, core)))
                 else:
                     raise GraphEngineError(f"{kernel.name}: a block range inside a loop or another range")
             return _sequence(steps)
 
-        ranges: list[tuple[int, int, Step]] = []
-        for node in kernel.body:
-            if isinstance(node, Blocks):
-                ranges.append((node.lo, node.hi, sequence(node.body, 1)))
-            else:
-                ranges.append((0, 1 << 62, sequence((node,), 1)))
-        return CompiledKernel(kernel, ranges)
+        def team_step(body: tuple[Node, ...], slot: int, core: Core) -> TeamStep:
+            """The same for a body that may wait in its middle: only what waits is a generator."""
+            pieces: list[Step | TeamStep] = []
+            waiting: list[bool] = []
+            for node in body:
+                waits = _crosses(node)
+                if isinstance(node, Instr) and waits:
+                    seen = self._instruction(core, kernel, node, next(numbers), built)
+                    pieces.append(_cross(node, core.part, seen))
+                elif isinstance(node, Loop) and waits:
+                    pieces.append(_team_loop(node.trip, slot, team_step(node.body, slot + 1, core)))
+                else:
+                    pieces.append(sequence((node,), slot, core))
+                waiting.append(waits)
+            return _team_sequence(pieces, waiting)
 
-    def _instruction(self, kernel: Kernel, instr: Instr, number: int, built: dict[int, Step | None]) -> Step | None:
+        ranges: list[tuple[int, int, Step]] = []
+        teams: list[tuple[int, int, Part, TeamStep]] = []
+        for node in kernel.body:
+            if not isinstance(node, Blocks):
+                ranges.append((0, 1 << 62, sequence((node,), 1, self.core)))
+            elif node.part is Part.WHOLE:
+                ranges.append((node.lo, node.hi, sequence(node.body, 1, self.core)))
+            else:
+                teams.append((node.lo, node.hi, node.part, team_step(node.body, 1, self.core_of(node.part))))
+        return CompiledKernel(kernel, ranges, teams)
+
+    def _instruction(
+        self, core: Core, kernel: Kernel, instr: Instr, number: int, built: dict[tuple[int, Part], Step | None]
+    ) -> Step | None:
         """Its executor; without a checker, which tells them apart, one instruction in several places has one of `built`."""
-        site = Site(self.core, kernel.buffers, instr, kernel.name, number)
+        site = Site(core, kernel.buffers, instr, kernel.name, number)
         if self.checker is not None:
             return self.checker.wrap(site)
-        if id(instr) not in built:
-            built[id(instr)] = build_step(site)
-        return built[id(instr)]
+        key = id(instr), core.part
+        if key not in built:
+            built[key] = build_step(site)
+        return built[key]
 
 
 def _sequence(steps: list[Step]) -> Step:
@@ -176,6 +230,51 @@ def _sequence(steps: list[Step]) -> Step:
     def run(counters: Counters) -> None:
         for step in steps:
             step(counters)
+
+    return run
+
+
+def _crosses(node: Node) -> bool:
+    """Whether an instruction of a node meets another core."""
+    if isinstance(node, Instr):
+        return SPECS[node.opcode].group == "cross"
+    return any(map(_crosses, node.body))
+
+
+def _cross(instr: Instr, part: Part, seen: Step | None) -> TeamStep:
+    """A cross-core flag raised or waited for; `seen` is told when that has happened."""
+    (number,) = instr.params
+
+    def run(counters: Counters, flags: CrossFlags) -> Flow:
+        flag = number.at(counters)
+        if instr.opcode is Opcode.BLOCK_SET:
+            flags.raise_(part, flag)
+        else:
+            while not flags.take(part, flag):
+                yield flag
+        if seen is not None:
+            seen(counters)
+
+    return run
+
+
+def _team_sequence(pieces: list[Step | TeamStep], waiting: list[bool]) -> TeamStep:
+    def run(counters: Counters, flags: CrossFlags) -> Flow:
+        for piece, waits in zip(pieces, waiting, strict=True):
+            if waits:
+                yield from cast(TeamStep, piece)(counters, flags)
+            else:
+                cast(Step, piece)(counters)
+
+    return run
+
+
+def _team_loop(trip: int, slot: int, body: TeamStep) -> TeamStep:
+    def run(counters: Counters, flags: CrossFlags) -> Flow:
+        for i in range(trip):
+            counters[slot] = i
+            yield from body(counters, flags)
+        counters[slot] = 0
 
     return run
 

@@ -14,7 +14,7 @@ import numpy as np
 from graph_engine.target_ascend.chip.findings import FindingLog
 from graph_engine.target_ascend.chip.footprint import Footprint, IntArray, Intervals, merge
 from graph_engine.target_ascend.chip.memory import Memory
-from graph_engine.target_ascend.isa.model import Pipe
+from graph_engine.target_ascend.chip.races import pipe_name
 
 Touched: TypeAlias = dict[tuple[int, bool], Intervals]
 """Bytes by memory (its identity) and whether they were written."""
@@ -129,9 +129,9 @@ class GlobalOrder:
         if both is not None:
             self._log.report(
                 "pipe-race",
-                f"{later.verb} byte {both[0]} of {later.memory.name} on {Pipe(later.pipe).name}, not ordered after the "
+                f"{later.verb} byte {both[0]} of {later.memory.name} on {pipe_name(later.pipe)}, not ordered after the "
                 f"{'write' if earlier.write else 'read'} of instruction {earlier.number} "
-                f"({self._log.mnemonic(earlier.number)}) on {Pipe(earlier.pipe).name}",
+                f"({self._log.mnemonic(earlier.number)}) on {pipe_name(earlier.pipe)}",
                 later.number,
                 later.buffer,
             )

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.memory import BYTES_ONLY, LANES_ONLY, MatrixMemory, Memory
 from graph_engine.target_ascend.chip.rounding import half_from_lanes, lanes_from_half
-from graph_engine.target_ascend.isa.model import SPECS, Affine, Buffer, DType, Instr, Operand, Rotate, Space
+from graph_engine.target_ascend.isa.model import SPECS, Affine, Buffer, DType, Instr, Operand, Part, Rotate, Space
 
 Array: TypeAlias = npt.NDArray[Any]
 Counters: TypeAlias = list[int]
@@ -36,12 +36,13 @@ class Core:
     """The memories of one core, the launch's arguments, and scratch arrays that executors share.
 
     Blocks of a launch run one after another, so one core's memories serve them all. `typed` is False in the
-    real-bytes mode; `saturate` says what fp16 overflow gives.
+    real-bytes mode; `saturate` says what fp16 overflow gives; `part` which core of a team it is.
     """
 
     spaces: dict[Space, Memory]
     typed: bool
     saturate: bool
+    part: Part = Part.WHOLE
     args: list[tuple[Memory, int]] = field(default_factory=list[tuple[Memory, int]])
     _scratch: dict[int, npt.NDArray[np.float32]] = field(default_factory=dict[int, npt.NDArray[np.float32]])
 

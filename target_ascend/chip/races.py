@@ -8,12 +8,14 @@ no chain of flags leads from that access to this pipe.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from graph_engine.target_ascend.isa.model import Pipe
+from graph_engine.target_ascend.chip.teams import Way, ways_from, ways_to
+from graph_engine.target_ascend.isa.model import TEAM, Part, Pipe
 
 PIPES = len(Pipe) - 1
 """Number of real pipes (`ALL` is none)."""
@@ -21,26 +23,38 @@ PIPES = len(Pipe) - 1
 Clock: TypeAlias = list[int]
 
 
-class PipeClocks:
-    """Vector clocks of one core's pipes during one block."""
+def pipe_name(pipe: int) -> str:
+    """The name of a pipe by its number among those of a team: of one core alone `MTE2`, else `CUBE MTE2`."""
+    part, own = divmod(pipe, PIPES)
+    return f"{TEAM[part - 1].name} {Pipe(own).name}" if part else Pipe(own).name
 
-    def __init__(self) -> None:
-        self.now: list[Clock] = [[0] * PIPES for _ in range(PIPES)]
+
+class PipeClocks:
+    """Vector clocks of the pipes of one core, or of a team's, during one block.
+
+    Pipes are numbered core by core, `PIPES` to each: a core alone is the first; the cores of a team follow it, and what one
+    of them knows it may learn from the others at cross-core flags.
+    """
+
+    def __init__(self, parts: Sequence[Part] = (Part.WHOLE,)) -> None:
+        count = PIPES * (1 + max(parts))
+        self.now: list[Clock] = [[0] * count for _ in range(count)]
         self.flags: dict[tuple[int, int, int], deque[tuple[Clock, int]]] = {}
-        self.history: list[list[int]] = [[-1] for _ in range(PIPES)]
+        self.crossing: dict[tuple[int, Way], deque[tuple[Clock, int]]] = {}
+        self.history: list[list[int]] = [[-1] for _ in range(count)]
         """Instruction number by pipe and clock."""
 
     def step(self, pipe: int, instruction: int) -> int:
         """Starts an instruction on a pipe; gives its time on the pipe's own clock."""
         clock = self.now[pipe]
-        _join(clock, self.now[Pipe.S])
+        _join(clock, self.now[pipe // PIPES * PIPES + Pipe.S])
         clock[pipe] += 1
         self.history[pipe].append(instruction)
         return clock[pipe]
 
     def set(self, source: int, target: int, event: int, instruction: int) -> None:
         """set_flag: what was before on `source` is known to whoever takes the flag."""
-        _join(self.now[source], self.now[Pipe.S])
+        _join(self.now[source], self.now[source // PIPES * PIPES + Pipe.S])
         self.flags.setdefault((source, target, event), deque()).append((self.now[source].copy(), instruction))
 
     def wait(self, source: int, target: int, event: int) -> bool:
@@ -51,11 +65,31 @@ class PipeClocks:
         _join(self.now[target], queue.popleft()[0])
         return True
 
-    def barrier(self, pipe: int) -> None:
-        """Of one pipe: nothing, its instructions are in order. Of all: the scalar unit waits for everything."""
+    def barrier(self, pipe: int, part: Part = Part.WHOLE) -> None:
+        """Of one pipe: nothing, its instructions are in order. Of all: the core's scalar unit waits for everything."""
         if pipe == Pipe.ALL:
-            for clock in self.now:
-                _join(self.now[Pipe.S], clock)
+            first = part * PIPES
+            for clock in self.now[first : first + PIPES]:
+                _join(self.now[first + Pipe.S], clock)
+
+    def block_set(self, part: Part, pipe: int, flag: int, instruction: int) -> int:
+        """Raises a cross-core flag; gives how often it is up now."""
+        _join(self.now[pipe], self.now[part * PIPES + Pipe.S])
+        up = 0
+        for way in ways_from(part):
+            queue = self.crossing.setdefault((flag, way), deque())
+            queue.append((self.now[pipe].copy(), instruction))
+            up = max(up, len(queue))
+        return up
+
+    def block_wait(self, part: Part, flag: int) -> None:
+        """Takes down one that is up: the core's scalar unit, and so all that it issues, knows what was before it."""
+        for way in ways_to(part):
+            _join(self.now[part * PIPES + Pipe.S], self.crossing[flag, way].popleft()[0])
+
+    def never_taken(self) -> list[tuple[int, Way, int]]:
+        """(flag, who raised it for whom, instruction) of every cross-core flag that is still up."""
+        return [(*key, instruction) for key, queue in self.crossing.items() for _, instruction in queue]
 
     def unmatched(self) -> list[tuple[int, int, int, int]]:
         """(source, target, event, instruction) of every flag that was set and never taken."""
@@ -69,9 +103,10 @@ def _join(clock: Clock, other: Clock) -> None:
 
 
 class GranuleClocks:
-    """Per pipe and granule of a memory: time of the last write and the last read."""
+    """Per pipe of the memory's core and granule: time of the last write and the last read."""
 
-    def __init__(self, granules: int) -> None:
+    def __init__(self, granules: int, part: Part = Part.WHOLE) -> None:
+        self.first = part * PIPES
         self.writes: npt.NDArray[np.int32] = np.zeros((PIPES, granules), np.int32)
         self.reads: npt.NDArray[np.int32] = np.zeros((PIPES, granules), np.int32)
 
@@ -84,14 +119,14 @@ class GranuleClocks:
         self, clocks: PipeClocks, pipe: int, time: int, where: slice | npt.NDArray[np.intp], write: bool
     ) -> tuple[str, int, int, int] | None:
         """Notes an access; gives (what the other access was, its pipe, its time, granule) if it races with one."""
-        known = np.array(clocks.now[pipe], np.int32)[:, None]
+        known = np.array(clocks.now[pipe][self.first : self.first + PIPES], np.int32)[:, None]
         found = None
         for kind, table in (("write", self.writes), ("read", self.reads)) if write else (("write", self.writes),):
             late = table[:, where] > known
             if late.any():
                 other, at = (int(v) for v in np.argwhere(late)[0])
                 granule = (where.start or 0) + at if isinstance(where, slice) else int(where[at])
-                found = kind, other, int(table[other, granule]), granule
+                found = kind, self.first + other, int(table[other, granule]), granule
                 break
-        (self.writes if write else self.reads)[pipe, where] = time
+        (self.writes if write else self.reads)[pipe - self.first, where] = time
         return found

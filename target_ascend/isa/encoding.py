@@ -28,6 +28,7 @@ from graph_engine.target_ascend.isa.model import (
     Node,
     Opcode,
     Operand,
+    Part,
     Pipe,
     Rotate,
     Space,
@@ -90,7 +91,7 @@ def _put_body(out: bytearray, body: tuple[Node, ...], kernel: Kernel, depth: int
     for node in body:
         start = len(out)
         out += bytes(_RECORD.size)
-        code, pipe, flags = 0, 0, 0
+        code, pipe, flags, part = 0, 0, 0, 0
         if isinstance(node, Instr):
             code, pipe = int(node.opcode), int(node.pipe)
             flags = _put_instruction(out, node, len(kernel.buffers), depth)
@@ -101,10 +102,10 @@ def _put_body(out: bytearray, body: tuple[Node, ...], kernel: Kernel, depth: int
         else:
             if depth:
                 raise ValueError("a range of blocks below a loop")
-            code = BLOCKS
+            code, part = BLOCKS, int(node.part)
             out += _BLOCKS.pack(node.lo, node.hi)
             _put_body(out, node.body, kernel, depth)
-        _RECORD.pack_into(out, start, code, pipe, flags, 0, len(out) - start)
+        _RECORD.pack_into(out, start, code, pipe, flags, part, len(out) - start)
 
 
 def _put_instruction(out: bytearray, instr: Instr, buffers: int, depth: int) -> int:
@@ -243,7 +244,7 @@ class _Reader:
         nodes: list[Node] = []
         while self.at < end:
             start = self.at
-            code, pipe, flags, _, length = self.take(_RECORD)
+            code, pipe, flags, part, length = self.take(_RECORD)
             stop = start + length
             if not self.at <= stop <= end:
                 raise ValueError(f"a record of {length} bytes does not fit into its {end - start}")
@@ -254,7 +255,7 @@ class _Reader:
                 if depth:
                     raise ValueError("a range of blocks below a loop")
                 lo, hi = self.take(_BLOCKS)
-                nodes.append(Blocks(lo, hi, self.body(stop, depth, nesting + 1)))
+                nodes.append(Blocks(lo, hi, self.body(stop, depth, nesting + 1), Part(part)))
             elif code in _OPCODES:
                 key = depth, self.buffers, self.data[start:stop]
                 instr = self.decoded.get(key)

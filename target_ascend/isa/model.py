@@ -46,11 +46,28 @@ class Pipe(IntEnum):
 
 
 class CoreKind(IntEnum):
-    """Kind of core that a kernel is compiled for."""
+    """Kind of core that a kernel is compiled for; of a mixed kernel each block is run by a team of them (`Part`)."""
 
     AI_CORE = 0
     CUBE_CORE = 1
     VECTOR_CORE = 2
+    MIXED = 3
+
+
+class Part(IntEnum):
+    """Who of a team runs a body: of a mixed kernel a Cube core and two Vector cores, of others one core all of it."""
+
+    WHOLE = 0
+    CUBE = 1
+    VECTOR_0 = 2
+    VECTOR_1 = 3
+
+
+TEAM = (Part.CUBE, Part.VECTOR_0, Part.VECTOR_1)
+"""The cores of a team of a mixed kernel."""
+
+MOST_RAISED = 15
+"""How often a cross-core flag may be raised before it is waited for: it counts in four bits."""
 
 
 class DType(IntEnum):
@@ -168,7 +185,7 @@ class Buffer:
     """One row of a kernel's buffer table.
 
     For GM, `address` is the index of the launch argument and `bytes` the extent that the kernel may touch; for
-    on-chip spaces it is the byte address in the space, and `versions` copies of `bytes` lie one after another.
+    on-chip spaces it is the byte address in the space. `versions` copies of `bytes` lie one after another.
     """
 
     name: str
@@ -246,6 +263,8 @@ class Opcode(IntEnum):
     SET_FLAG = 0x01
     WAIT_FLAG = 0x02
     BARRIER = 0x03
+    BLOCK_SET = 0x04
+    BLOCK_WAIT = 0x05
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +297,12 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Runs `body` in the blocks lo <= block index < hi. Only at the top of a kernel."""
+    """Runs `body` in the blocks lo <= block index < hi, on one core of their teams. Only at the top of a kernel."""
 
     lo: int
     hi: int
     body: tuple[Node, ...]
+    part: Part = Part.WHOLE
 
 
 Node: TypeAlias = Instr | Loop | Blocks
@@ -292,7 +312,8 @@ Node: TypeAlias = Instr | Loop | Blocks
 class Kernel:
     """A compiled kernel: `body` is a sequence of `Blocks`. `args` GM buffers come first in `buffers`.
 
-    `arg_access[i]` is "r", "w" or "rw" for launch argument i.
+    `arg_access[i]` is "r", "w" or "rw" for launch argument i. In a mixed kernel the parts of a team's `Blocks` run at the
+    same time and meet at cross-core flags; what they exchange lies in arguments that are "rw".
     """
 
     name: str
@@ -301,6 +322,11 @@ class Kernel:
     body: tuple[Node, ...]
     arg_access: tuple[str, ...] = ()
     core_kind: CoreKind = CoreKind.AI_CORE
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Who runs a block."""
+        return TEAM if self.core_kind is CoreKind.MIXED else (Part.WHOLE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,6 +424,14 @@ SPECS: dict[Opcode, OpcodeSpec] = {
     Opcode.WAIT_FLAG: OpcodeSpec("wait_flag", "sync", 0, ("src_pipe", "dst_pipe", "event")),
     Opcode.BARRIER: OpcodeSpec("barrier", "sync", 0, ("pipe",)),
 }  # fmt: skip
+    Opcode.BLOCK_SET: OpcodeSpec(
+        "block_set", "cross", 0, ("flag",),
+        doc="when the pipe has done all before it, raises a cross-core flag: the Cube core for both Vector cores, these for it",
+    ),
+    Opcode.BLOCK_WAIT: OpcodeSpec(
+        "block_wait", "cross", 0, ("flag",),
+        doc="holds S until the flag was raised, in the Cube core by both Vector cores, and takes it down once",
+    ),
 
 MOVE_PIPES: dict[tuple[Space, Space], Pipe] = {
     (Space.GM, Space.L1): Pipe.MTE2,
@@ -416,18 +450,19 @@ MOVE_PIPES: dict[tuple[Space, Space], Pipe] = {
 
 @dataclass(slots=True)
 class Walker:
-    """Expands the loops of one block of a kernel in program order."""
+    """Expands the loops of one block of a kernel in program order, of a mixed kernel those of one part."""
 
     kernel: Kernel
     block: int
     counters: list[int] = field(default_factory=list[int])
 
+    part: Part = Part.WHOLE
     def __iter__(self) -> Iterator[tuple[Instr, list[int]]]:
         """Yields (instruction, counters); the list is reused, so copy what must outlive the step."""
         self.counters = [self.block]
         for node in self.kernel.body:
             if isinstance(node, Blocks):
-                if node.lo <= self.block < node.hi:
+                if node.lo <= self.block < node.hi and node.part is self.part:
                     yield from self._walk(node.body)
             else:
                 yield from self._walk((node,))

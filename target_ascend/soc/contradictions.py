@@ -59,6 +59,8 @@ def _paths(soc: Soc) -> Iterator[tuple[str, str]]:
 def _behaviours(soc: Soc) -> Iterator[tuple[str, str]]:
     if len({"coupled", "split"} & set(soc.behaviours)) != 1:
         yield "behaviours", "a chip is either coupled or split"
+    if soc.has("split") and not soc.sync.cross_flags:
+        yield "sync/cross_flags", "split cores meet at flags between cores; there must be some"
     if soc.has("split") and soc.cores.aiv == 0:
         yield "cores/aiv", "a split chip has Vector cores"
     if soc.has("split") and not soc.has("fixpipe"):

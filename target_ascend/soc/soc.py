@@ -126,14 +126,16 @@ class Ddr:
 class Sync:
     """Flags: cycles of one, event ids per ordered pair of pipes, instructions that a pipe's queue holds.
 
-    `gm_move_cycles`: between the starts of two moves of device memory in one pipe.
+    `gm_move_cycles`: between the starts of two moves of device memory in one pipe. `cross_flags`: numbers of flags between
+    the cores of a team, 0 where there are none; `cross_cycles`: from one's raising to whoever waits for it.
     """
 
     cycles: Annotated[int, within(0, 10_000)]
     event_ids: Annotated[int, within(1, 64)]
     queue_depth: Annotated[int, within(1, 65_536)]
     gm_move_cycles: Annotated[int, within(1, 10_000)]
-    cross_core: bool
+    cross_flags: Annotated[int, within(0, 64)]
+    cross_cycles: Annotated[int, within(0, 100_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,8 @@ class Overheads:
     aicpu_task_us: float
     event_us: float
 
+    mix_us: float
+    """What a launch on teams of cores takes more."""
     @property
     def kernel_task_us(self) -> float:
         """Sum of the parts that a kernel launch pays."""
