@@ -187,6 +187,10 @@ class FormatRules:
                 operands = tuple(keep(format, nc1hwc0(c0)) for format in given)
                 pad = moved_padding(op, operands, c0)
                 return None if pad is None else Formats(operands, nc1hwc0(c0, "zero" if full else str(pad)))
+            case LayerNormOp():
+                if op.axes() != (1,) or not full or DYNAMIC in shape_of(op.x) or volumes:
+                    return None
+                return Formats((keep(given[0], nc1hwc0(c0)), None, None)[: len(given)], nc1hwc0(c0))
             case ReduceMeanOp() | ReduceMaxOp():
                 if not reduces_pixels(op):
                     return None

@@ -99,7 +99,9 @@ class FuseChannelScaleIntoRows(Pattern):
         shape, inner = shape_of(x), shape_of(norm.x)
         if x.type != value.type or len(shape) < 3 or DYNAMIC in shape or shape[0] != inner[0]:
             return False
-        axis = norm.axis.value.data % len(inner)
+        axis = norm.axes()[0]
+        if norm.axes()[-1] != len(inner) - 1:
+            return False
         groups = prod(inner[1:axis])
         scale = per_channel(known(op.other(value)), x)
         if axis < 1 or shape[1] % groups or scale is None or scale.shape != (shape[1],):

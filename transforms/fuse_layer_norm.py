@@ -12,7 +12,7 @@
     // becomes
     %y = ge.layer_norm %x, %scale, %bias {axis = 2} : ...
 
-Also with the square as a power, the variance as the mean of squares less the square of the mean, and a reciprocal or a
+Also along other neighbouring axes than the last ones, as the channels of images; with the square as a power, the variance as the mean of squares less the square of the mean, and a reciprocal or a
 power of -1/2 that may be multiplied by the scale first. Casts from and back to 16 bits around it go: it keeps fp32 inside.
 """
 
@@ -25,6 +25,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from graph_engine.dialects.ge.core import shape_of
 from graph_engine.dialects.ge.elementwise import PowOp, SqrtOp
 from graph_engine.dialects.ge.normalization import LayerNormOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
@@ -47,14 +48,15 @@ class FuseLayerNormOfMeans(Pattern):
         if spread.x is not around.x or spread.axes != around.axes:
             return False
         whole = Reduced(spread.x, spread.axes, [*found.operators, *spread.operators, *around.operators])
-        axis = normalised(found, whole, spread.x)
-        if axis is None:
+        axes = normalised(found, whole, spread.x)
+        if axes is None:
             return False
-        ended = tail(found, spread.x, axis, bias=True)
-        scale = parameter(ended.scale, ended, axis, 1.0)
-        bias = parameter(ended.bias, ended, axis)
+        ended = tail(found, spread.x, axes, bias=True)
+        scale = parameter(ended.scale, ended, axes, 1.0)
+        bias = parameter(ended.bias, ended, axes)
         assert scale is not None
-        norm = LayerNormOp(ended.source, scale, bias, axis=axis, epsilon=found.epsilon)
+        last = axes[-1] if axes[-1] < len(shape_of(ended.source)) - 1 else -1
+        norm = LayerNormOp(ended.source, scale, bias, axis=axes[0], last_axis=last, epsilon=found.epsilon)
         rewriter.replace(ended.last, [*ended.made, norm])
         return True
 

@@ -22,6 +22,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from graph_engine.dialects.ge.core import shape_of
 from graph_engine.dialects.ge.elementwise import PowOp, SqrtOp
 from graph_engine.dialects.ge.normalization import RmsNormOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
@@ -41,13 +42,13 @@ class FuseRmsNormOfSquares(Pattern):
         if found is None or spread is None or spread.x is not found.source:
             return False
         whole = Reduced(spread.x, spread.axes, [*found.operators, *spread.operators])
-        axis = normalised(found, whole, spread.x)
-        if axis is None:
+        axes = normalised(found, whole, spread.x)
+        if axes is None or axes[-1] != len(shape_of(spread.x)) - 1:
             return False
-        ended = tail(found, spread.x, axis, bias=False)
-        scale = parameter(ended.scale, ended, axis, 1.0)
+        ended = tail(found, spread.x, axes, bias=False)
+        scale = parameter(ended.scale, ended, axes, 1.0)
         assert scale is not None
-        rewriter.replace(ended.last, [*ended.made, RmsNormOp(ended.source, scale, axis=axis, epsilon=found.epsilon)])
+        rewriter.replace(ended.last, [*ended.made, RmsNormOp(ended.source, scale, axis=axes[0], epsilon=found.epsilon)])
         return True
 
 

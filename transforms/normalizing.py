@@ -209,9 +209,15 @@ class Tail:
     made: Operators = field(default_factory=list[Operation])
 
 
-def varies_within(value: SSAValue, x: SSAValue, axis: int) -> bool:
-    """Whether `value` has an element for each element of the rows of `x`, which are all axes from `axis` on."""
-    shape, row = shape_of(value), shape_of(x)[axis:]
+def row_of(x: SSAValue, axes: Sequence[int]) -> tuple[int, ...]:
+    """The shape of what has an element for each one along `axes` of `x` and broadcasts onto it."""
+    shape = shape_of(x)
+    return tuple(shape[axis] if axis in axes else 1 for axis in range(axes[0], len(shape)))
+
+
+def varies_within(value: SSAValue, x: SSAValue, axes: Sequence[int]) -> bool:
+    """Whether `value` has an element for each element of the rows of `x`, which run along `axes`."""
+    shape, row = shape_of(value), row_of(x, axes)
     return (
         DYNAMIC not in row
         and shape[-len(row) :] == row
@@ -220,8 +226,8 @@ def varies_within(value: SSAValue, x: SSAValue, axis: int) -> bool:
     )
 
 
-def tail(found: Quotient, source: SSAValue, axis: int, *, bias: bool) -> Tail:
-    """What belongs to a normalisation of `source` along all axes from `axis` on.
+def tail(found: Quotient, source: SSAValue, axes: Sequence[int], *, bias: bool) -> Tail:
+    """What belongs to a normalisation of `source` along `axes`.
 
     A cast of the source from 16 bits goes if the result is cast back to them: the operator keeps fp32 inside anyway.
     """
@@ -239,7 +245,7 @@ def tail(found: Quotient, source: SSAValue, axis: int, *, bias: bool) -> Tail:
         elif isinstance(user, MulOp | AddOp) and user.result.type == value.type and user.lhs is not user.rhs:
             other = user.other(value)
             is_bias = isinstance(user, AddOp)
-            if result.bias is not None or not varies_within(other, source, axis):
+            if result.bias is not None or not varies_within(other, source, axes):
                 break
             if (is_bias and not bias) or (not is_bias and result.scale is not None):
                 break
@@ -250,9 +256,11 @@ def tail(found: Quotient, source: SSAValue, axis: int, *, bias: bool) -> Tail:
     return result
 
 
-def parameter(value: SSAValue | None, ended: Tail, axis: int, default: float | None = None) -> SSAValue | None:
+def parameter(
+    value: SSAValue | None, ended: Tail, axes: Sequence[int], default: float | None = None
+) -> SSAValue | None:
     """A scale or bias as the operator takes it: constants in the type and shape of a row; numbers where there is none."""
-    row = shape_of(ended.source)[axis:]
+    row = row_of(ended.source, axes)
     constant: Known | None = known(value)
     if value is None and default is not None:
         constant = filled(default, row)
@@ -263,21 +271,16 @@ def parameter(value: SSAValue | None, ended: Tail, axis: int, default: float | N
     return made.result
 
 
-def rows_begin(axes: Sequence[int], x: SSAValue) -> int | None:
-    """Where the rows begin, if `axes` are all axes of `x` from there on and their extents are known."""
-    shape = shape_of(x)
-    trailing = bool(axes) and tuple(axes) == tuple(range(axes[0], len(shape)))
-    return axes[0] if trailing and DYNAMIC not in shape[axes[0] :] else None
+def normalised(found: Quotient, around: Reduced, source: SSAValue) -> tuple[int, ...] | None:
+    """The axes along which `found` normalises the rows of `source`, whose variance or mean square is `around`.
 
-
-def normalised(found: Quotient, around: Reduced, source: SSAValue) -> int | None:
-    """The axis from which on `found` normalises the rows of `source`, whose variance or mean square is `around`.
-
-    None if the axes are not the last ones, shapes do not fit, or something else reads what is between.
+    None if other axes lie between them, shapes do not fit, or something else reads what is between.
     """
-    axis = rows_begin(around.axes, source)
-    if axis is None or found.last.results[0].type != source.type or not around.stands_beside(found.root, source):
+    axes = around.axes
+    if not axes or axes != tuple(range(axes[0], axes[-1] + 1)) or DYNAMIC in row_of(source, axes):
         return None
-    if found.factor is not None and not varies_within(found.factor, source, axis):
+    if found.last.results[0].type != source.type or not around.stands_beside(found.root, source):
         return None
-    return axis if stays_inside({*found.operators, *around.operators}, found.last) else None
+    if found.factor is not None and not varies_within(found.factor, source, axes):
+        return None
+    return axes if stays_inside({*found.operators, *around.operators}, found.last) else None

@@ -14,12 +14,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
-from graph_engine.dialects.ge.core import GeOp, Trait, bytes_of, elements_of, shape_of
-from graph_engine.dialects.ge.normalization import BatchNormOp, LrnOp
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, Trait, bytes_of, elements_of, shape_of
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.normalization import BatchNormOp, LayerNormOp, LrnOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.planning.minimum_cut import INFINITE, Arc, minimum_cut
+from graph_engine.transforms.recipes import known
 
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 NCHW, NHWC = 0, 1
@@ -48,6 +50,11 @@ def can_turn(op: Operation) -> bool:
         case ReduceOp():
             if not op.keepdims.value.data:
                 return False
+        case LayerNormOp():
+            if len(op.axes()) != 1:
+                return False
+        case MatmulOp():
+            return is_pointwise(op)
         case GeOp() if op.has(Trait.ELEMENTWISE) and "axis" not in op.properties:
             pass
         case _:
@@ -58,6 +65,15 @@ def can_turn(op: Operation) -> bool:
         len(shape_of(value)) == 4 or isinstance(value.owner, ConstantOp) or elements_of(value) == 1
         for value in op.operands
     )
+
+
+def is_pointwise(op: MatmulOp) -> bool:
+    """Whether a product with constants mixes the last axis of a tensor of rank 4: where that holds the channels, it is a
+    convolution of 1 x 1 pixels of the same tensor with its channels first."""
+    if len(shape_of(op.a)) != 4 or DYNAMIC in shape_of(op.a) or op.transpose_a.value.data or known(op.a) is not None:
+        return False
+    biased = op.bias is None or (known(op.bias) is not None and shape_of(op.bias) == shape_of(op.result)[-1:])
+    return len(shape_of(op.b)) == 2 and known(op.b) is not None and biased
 
 
 def _is_nchw(op: Operation) -> bool:
@@ -134,7 +150,8 @@ def _chosen(block: Block, orders: _Orders) -> dict[Operation, int]:
     """The order of every operator that has a choice."""
     nodes: dict[Operation, int] = {}
     for op in block.ops:
-        if can_turn(op) and orders.of(op.results[0]) is not None:
+        order = orders.of(op.results[0]) if can_turn(op) else None
+        if order is not None and not (isinstance(op, MatmulOp) and order == NCHW):
             nodes[op] = 2 + len(nodes)
     arcs: list[Arc] = [(NCHW, node, 1) for node in nodes.values()]  # of equal choices the one nearer to the Cube's
     scale = 1 + len(nodes)

@@ -6,7 +6,8 @@
     // becomes
     %3 = ge.concat %0, %0 {axis = 1} : ... -> tensor<1x32x4x4xf32>
 
-Which operators turn: `orientation.py`. Each is put between transposes; those that cancel are merged at the end.
+Which operators turn: `orientation.py`. Each is put between transposes; those that cancel are merged at the end. A product
+of channels with constant weights turns to a convolution of 1 x 1 pixels, a LayerNorm of channels to one over axis 1.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import GeOp, element_of, elements_of, shape_of
 from graph_engine.dialects.ge.interning import int_attr, ints_attr, tensor_type
+from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.normalization import LayerNormOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
@@ -28,19 +32,37 @@ from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.ge_canonicalize import MergeTransposes
 from graph_engine.transforms.no_ops import RemoveIdentityTranspose
 from graph_engine.transforms.orientation import turned_operators
-from graph_engine.transforms.pass_base import EXACT, GePass
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import computed, known, reshaped
 
 
 def turn(op: Operation, perm: Sequence[int], rewriter: CountedRewriter) -> None:
     """Replaces `op` by itself on operands permuted by `perm`, between transposes."""
+    if isinstance(op, MatmulOp):
+        new = _convolution(op, perm, rewriter)
+        rewriter.replace(op, [new, TransposeOp(new.result, perm=_inverse(perm))])
+        return
     operands = [_turned(value, perm, rewriter) for value in op.operands]
     shape = shape_of(op.results[0])
     result = tensor_type([shape[axis] for axis in perm], element_of(op.results[0]))
     properties = {**op.properties, **_turned_axes(op, perm)}
     new = type(op).create(operands=operands, result_types=[result], properties=properties, attributes=op.attributes)
-    back = TransposeOp(new.results[0], perm=[list(perm).index(axis) for axis in range(len(perm))])
-    rewriter.replace(op, [new, back])
+    rewriter.replace(op, [new, TransposeOp(new.results[0], perm=_inverse(perm))])
+
+
+def _inverse(perm: Sequence[int]) -> list[int]:
+    return [list(perm).index(axis) for axis in range(len(perm))]
+
+
+def _convolution(op: MatmulOp, perm: Sequence[int], rewriter: CountedRewriter) -> Conv2dOp:
+    """The product of channels that come last as a convolution of single pixels of its operand permuted."""
+    weights = known(op.b)
+    assert weights is not None
+    if not op.transpose_b.value.data:
+        turned = tensor_type(weights.shape[::-1], weights.type.element_type)
+        weights = computed("ge.transpose", [weights], turned, perm=[1, 0])
+    filters = rewriter.insert(reshaped(weights, (*weights.shape, 1, 1)).op()).result
+    return Conv2dOp(_turned(op.a, perm, rewriter), filters, op.bias)
 
 
 def _turned(value: SSAValue, perm: Sequence[int], rewriter: CountedRewriter) -> SSAValue:
@@ -67,6 +89,8 @@ def _turned_axes(op: Operation, perm: Sequence[int]) -> dict[str, Attribute]:
         case PadOp():
             pads = op.ints("pads")
             return {"pads": ints_attr([pads[axis + side] for side in (0, len(perm)) for axis in perm])}
+        case LayerNormOp():
+            return {name: int_attr(moved(op.axes()[0])) for name in ("axis", "last_axis")}
         case SliceOp() | ReduceOp() | ResizeOp():
             assert isinstance(op, GeOp)
             return {"axes": ints_attr([moved(axis) for axis in op.ints("axes")])}
@@ -80,7 +104,7 @@ class PropagateTransposes(GePass):
 
     name = "propagate-transposes"
 
-    numerics = EXACT
+    numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()

@@ -158,7 +158,8 @@ def normalized(op: GeOp, ranges: Ranges) -> Bounds:
     if op.name == "ge.group_norm":
         extents = shape[1:]  # of which a group has 1 / groups
     else:
-        extents = shape[attributes["axis"] % len(shape) :]
+        last = attributes.get("last_axis", -1) % len(shape)
+        extents = shape[attributes["axis"] % len(shape) : last + 1]
     if DYNAMIC in extents:
         return Bounds()
     score = sqrt(prod(extents) / attributes.get("groups", 1))

@@ -139,9 +139,10 @@ class SoftmaxOp(GeOp):
 
 @irdl_op_definition
 class LayerNormOp(GeOp):
-    """(x - mean) / sqrt(variance + epsilon) * scale + bias over all axes from `axis` on (ONNX LayerNormalization).
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias over all axes from `axis` to `last_axis`.
 
-    scale and bias broadcast onto x. Mean and variance (of the population) are kept in fp32 at least.
+    To the last one it is ONNX LayerNormalization; from 1 to 1 it normalizes the channels of each pixel of an image whose
+    channels come first. scale and bias broadcast onto x. Mean and variance (of the population) are kept in fp32 at least.
     """
 
     name = "ge.layer_norm"
@@ -152,6 +153,7 @@ class LayerNormOp(GeOp):
     scale = operand_def(TENSOR)
     bias = opt_operand_def(TENSOR)
     axis = int_prop(-1)
+    last_axis = int_prop(-1)
     epsilon = float_prop(1e-5)
 
     def __init__(
@@ -161,13 +163,24 @@ class LayerNormOp(GeOp):
         bias: SSAValue | Operation | None = None,
         *,
         axis: int = -1,
+        last_axis: int = -1,
         epsilon: float = 1e-5,
         result_type: Tensor | None = None,
     ):
-        self.init((x, scale, bias), {"axis": int_attr(axis), "epsilon": float_attr(epsilon)}, result_type)
+        properties = {"axis": int_attr(axis), "last_axis": int_attr(last_axis), "epsilon": float_attr(epsilon)}
+        self.init((x, scale, bias), properties, result_type)
+
+    def axes(self) -> tuple[int, ...]:
+        """The axes that are normalized together, counted from the front."""
+        rank = len(shape_of(self.x))
+        return tuple(range(self.axis.value.data % rank, self.last_axis.value.data % rank + 1))
 
     def infer(self) -> tuple[Tensor, ...]:
-        return _normalized(self, self.x, self.axis.value.data)
+        types = _normalized(self, self.x, self.axis.value.data)
+        self.axis_in(self.last_axis.value.data, len(shape_of(self.x)))
+        if not self.axes():
+            raise self.fail(f"axis {self.axis.value.data} must not lie behind last_axis {self.last_axis.value.data}")
+        return types
 
 
 @irdl_op_definition

@@ -207,10 +207,13 @@ class RowsWriter(TileWriter[ReductionGroup]):
     reduction: RowReduction = field(kw_only=True)
 
     def lies(self, extents: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Shape (rows, pitch) of a buffer of `extents` in which the last run begins at whole blocks, and its strides."""
+        """Shape (rows, pitch) of a buffer of `extents` in which the last run begins at whole blocks, and its strides.
+
+        Statistics of rows, one number each, lie side by side; slabs of one number do not: they are added to each other.
+        """
         at = self.group.last_run
         rows, row = prod(extents[:at]), prod(extents[at:])
-        pitch = round_up(row, UNIT) if rows > 1 and row > 1 else row
+        pitch = round_up(row, UNIT) if rows > 1 and (row > 1 or not self.group.reduced[-1]) else row
         return (rows, pitch), (*(s * pitch for s in row_major(extents[:at])), *row_major(extents[at:]))
 
     def load(self, number: int, stream: Stream, starts: list[Expr], extents: list[int]) -> Buf:

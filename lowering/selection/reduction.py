@@ -111,7 +111,9 @@ def reduced_axes(op: Operation) -> frozenset[int]:
     match op:
         case SoftmaxOp():
             return frozenset({op.axis.value.data % max(1, rank)} if rank else ())
-        case LayerNormOp() | RmsNormOp():
+        case LayerNormOp():
+            return frozenset(op.axes())
+        case RmsNormOp():
             return frozenset(range(op.axis.value.data % rank, rank))
         case GlobalPoolOp():
             return frozenset(range(2, rank))

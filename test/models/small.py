@@ -250,6 +250,27 @@ def written_out_norms(seed: int = 0, batch: Dim = 1) -> onnx.ModelProto:
     return _finish(b, "Add", [x, b.weight((8, 1, 1))])
 
 
+def channels_last(seed: int = 0, batch: Dim = 1) -> onnx.ModelProto:
+    """Two blocks of a ConvNeXt: between depthwise convolutions what mixes channels has them last, one norm written out."""
+    b = GraphBuilder(seed)
+    x = b.conv(b.input("x", (batch, 3, 7, 7)), 3, 32)
+    two, epsilon = b.constant("two", np.float32(2)), b.constant("epsilon", np.float32(1e-6))
+    for written_out in (False, True):
+        y = b.node("Transpose", [b.conv(x, 32, 32, group=32)], perm=[0, 2, 3, 1])
+        if written_out:
+            centred = b.node("Sub", [y, b.node("ReduceMean", [y], axes=[-1], keepdims=1)])
+            mean = b.node("ReduceMean", [b.node("Pow", [centred, two])], axes=[-1], keepdims=1)
+            y = b.node("Div", [centred, b.node("Sqrt", [b.node("Add", [mean, epsilon])])])
+            y = b.node("Add", [b.node("Mul", [y, b.weight((32,))]), b.weight((32,))])
+        else:
+            y = b.node("LayerNormalization", [y, b.weight((32,)), b.weight((32,))], axis=-1, epsilon=1e-6)
+        y = b.node("Relu", [b.node("Add", [b.node("MatMul", [y, b.weight((32, 64))]), b.weight((64,))])])
+        y = b.node("Add", [b.node("MatMul", [y, b.weight((64, 32), -0.3, 0.3)]), b.weight((32,))])
+        y = b.node("Transpose", [b.node("Mul", [y, b.weight((32,))])], perm=[0, 3, 1, 2])
+        x = b.node("Add", [y, x])
+    return _finish(b, "GlobalAveragePool", [x])
+
+
 def _finish(builder: GraphBuilder, op_type: str, inputs: Sequence[str], **attributes: Any) -> onnx.ModelProto:
     builder.node(op_type, inputs, "y", **attributes)
     return builder.model("y")
@@ -272,5 +293,6 @@ SMALL: dict[str, Builder] = {
         lrn,
         written_out_activations,
         written_out_norms,
+        channels_last,
     )
 }

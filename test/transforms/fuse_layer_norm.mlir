@@ -133,9 +133,11 @@ func.func @two_axes(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
 
 // -----
 
-// Axes that are not the last ones.
+// Axes that are not the last ones, as the channels of an image; what varies along others stays outside.
 // CHECK-LABEL: func.func @middle_axis
-// CHECK-NOT: ge.layer_norm
+// CHECK: %[[N:.*]] = ge.layer_norm %x, {{.*}} {axis = 1, last_axis = 1} : (tensor<2x3x8xf32>, tensor<3x1xf32>) -> tensor<2x3x8xf32>
+// CHECK-NEXT: ge.mul %scale, %[[N]]
+// CHECK-NEXT: ge.add
 func.func @middle_axis(%x: tensor<2x3x8xf32>, %scale: tensor<8xf32>, %bias: tensor<8xf32>) -> tensor<2x3x8xf32> {
   %eps = ge.constant dense<1.000000e-05> : tensor<f32>
   %m = ge.reduce_mean %x {axes = [1]} : (tensor<2x3x8xf32>) -> tensor<2x1x8xf32>
@@ -148,6 +150,25 @@ func.func @middle_axis(%x: tensor<2x3x8xf32>, %scale: tensor<8xf32>, %bias: tens
   %t = ge.mul %scale, %n : (tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
   %y = ge.add %t, %bias : (tensor<2x3x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>
   return %y : tensor<2x3x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @channels
+// CHECK-NEXT: %[[Y:.*]] = ge.layer_norm %x, %scale, %bias {axis = 1, last_axis = 1} : (tensor<2x3x8x8xf32>, tensor<3x1x1xf32>, tensor<3x1x1xf32>)
+// CHECK-NEXT: return %[[Y]]
+func.func @channels(%x: tensor<2x3x8x8xf32>, %scale: tensor<3x1x1xf32>, %bias: tensor<3x1x1xf32>) -> tensor<2x3x8x8xf32> {
+  %eps = ge.constant dense<1.000000e-05> : tensor<f32>
+  %m = ge.reduce_mean %x {axes = [1]} : (tensor<2x3x8x8xf32>) -> tensor<2x1x8x8xf32>
+  %d = ge.sub %x, %m : (tensor<2x3x8x8xf32>, tensor<2x1x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %s = ge.mul %d, %d : (tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %v = ge.reduce_mean %s {axes = [1]} : (tensor<2x3x8x8xf32>) -> tensor<2x1x8x8xf32>
+  %e = ge.add %v, %eps : (tensor<2x1x8x8xf32>, tensor<f32>) -> tensor<2x1x8x8xf32>
+  %r = ge.sqrt %e : (tensor<2x1x8x8xf32>) -> tensor<2x1x8x8xf32>
+  %n = ge.div %d, %r : (tensor<2x3x8x8xf32>, tensor<2x1x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %t = ge.mul %scale, %n : (tensor<3x1x1xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %y = ge.add %t, %bias : (tensor<2x3x8x8xf32>, tensor<3x1x1xf32>) -> tensor<2x3x8x8xf32>
+  return %y : tensor<2x3x8x8xf32>
 }
 
 // -----

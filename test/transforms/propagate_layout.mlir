@@ -108,3 +108,19 @@ func.func @counted(%x: tensor<1x16x4x4xf16>, %y: tensor<1x16x4x4xf16>, %w: tenso
   %1 = ge.add %0, %y : (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
   return %0, %1 : tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>
 }
+
+// -----
+
+// The channels of each pixel are normalized where they lie; scale and bias are read as plain vectors.
+// CHECK-LABEL: func.func @channel_norm
+func.func @channel_norm(%x: tensor<1x32x4x4xf16>, %s: tensor<32x1x1xf16>, %w: tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16> {
+  // CHECK: ge.conv2d
+  // CHECK-NEXT: ge.layer_norm {{.*}}, %s, %s {axis = 1, last_axis = 1} : (tensor<1x32x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>, tensor<32x1x1xf16>, tensor<32x1x1xf16>) -> tensor<1x32x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: ge.conv2d
+  // CHECK-NEXT: layout.transdata
+  // CHECK-NEXT: return
+  %0 = ge.conv2d %x, %w : (tensor<1x32x4x4xf16>, tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16>
+  %1 = ge.layer_norm %0, %s, %s {axis = 1, last_axis = 1} : (tensor<1x32x4x4xf16>, tensor<32x1x1xf16>, tensor<32x1x1xf16>) -> tensor<1x32x4x4xf16>
+  %2 = ge.conv2d %1, %w : (tensor<1x32x4x4xf16>, tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16>
+  return %2 : tensor<1x32x4x4xf16>
+}

@@ -48,3 +48,48 @@ func.func @no_anchor(%x: tensor<1x8x8x4xf32>) -> tensor<1x4x8x8xf32> {
   %1 = ge.transpose %0 {perm = [0, 3, 1, 2]} : (tensor<1x8x8x4xf32>) -> tensor<1x4x8x8xf32>
   return %1 : tensor<1x4x8x8xf32>
 }
+
+// -----
+
+// What mixes the channels of each pixel turns as well: a LayerNorm, and products with constants, which become convolutions.
+// CHECK-LABEL: func.func @pointwise
+func.func @pointwise(%x: tensor<1x4x8x8xf32>, %w: tensor<4x1x3x3xf32>, %v: tensor<8x1x3x3xf32>) -> tensor<1x8x8x8xf32> {
+  // CHECK-NOT: ge.transpose
+  // CHECK: ge.layer_norm {{.*}} {axis = 1, last_axis = 1} : (tensor<1x4x8x8xf32>, tensor<1x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  // CHECK: ge.conv2d {{.*}} : (tensor<1x4x8x8xf32>, tensor<8x4x1x1xf32>, tensor<8xf32>) -> tensor<1x8x8x8xf32>
+  // CHECK-NEXT: ge.relu
+  // CHECK: ge.conv2d {{.*}} : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
+  // CHECK-NEXT: ge.conv2d {{.*}}group = 8
+  // CHECK-NEXT: return
+  %s = ge.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %k = ge.constant dense<0.5> : tensor<4x8xf32>
+  %l = ge.constant dense<0.25> : tensor<8x8xf32>
+  %b = ge.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
+  %0 = ge.conv2d %x, %w {pads = [1, 1, 1, 1], group = 4} : (tensor<1x4x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x8x8xf32>
+  %1 = ge.transpose %0 {perm = [0, 2, 3, 1]} : (tensor<1x4x8x8xf32>) -> tensor<1x8x8x4xf32>
+  %2 = ge.layer_norm %1, %s : (tensor<1x8x8x4xf32>, tensor<4xf32>) -> tensor<1x8x8x4xf32>
+  %3 = ge.matmul %2, %k, %b : (tensor<1x8x8x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<1x8x8x8xf32>
+  %4 = ge.relu %3 : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %5 = ge.matmul %4, %l {transpose_b = true} : (tensor<1x8x8x8xf32>, tensor<8x8xf32>) -> tensor<1x8x8x8xf32>
+  %6 = ge.transpose %5 {perm = [0, 3, 1, 2]} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %7 = ge.conv2d %6, %v {pads = [1, 1, 1, 1], group = 8} : (tensor<1x8x8x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x8x8xf32>
+  return %7 : tensor<1x8x8x8xf32>
+}
+
+// -----
+
+// Products that keep their order: with weights that are computed, or along the width of an image.
+// CHECK-LABEL: func.func @not_pointwise
+func.func @not_pointwise(%x: tensor<1x8x8x8xf32>, %w: tensor<8x8x1x1xf32>, %k: tensor<8x8xf32>) -> tensor<1x8x8x8xf32> {
+  // CHECK: ge.matmul
+  // CHECK: ge.matmul
+  // CHECK-NOT: ge.matmul
+  %l = ge.constant dense<0.25> : tensor<8x8xf32>
+  %0 = ge.conv2d %x, %w : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
+  %1 = ge.transpose %0 {perm = [0, 2, 3, 1]} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %2 = ge.matmul %1, %k : (tensor<1x8x8x8xf32>, tensor<8x8xf32>) -> tensor<1x8x8x8xf32>
+  %3 = ge.transpose %2 {perm = [0, 3, 1, 2]} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %4 = ge.matmul %3, %l : (tensor<1x8x8x8xf32>, tensor<8x8xf32>) -> tensor<1x8x8x8xf32>
+  %5 = ge.conv2d %4, %w : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
+  return %5 : tensor<1x8x8x8xf32>
+}

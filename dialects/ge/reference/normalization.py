@@ -47,9 +47,11 @@ def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     return centred / np.sqrt(variance + wide.dtype.type(epsilon))
 
 
-def layer_norm(x: Array, scale: Array, bias: Array | None = None, *, axis: int = -1, epsilon: float = 1e-5) -> Array:
-    """(x - mean) / sqrt(variance + epsilon) * scale + bias over all axes from `axis` on."""
-    y = _standardised(x, tuple(range(axis % x.ndim, x.ndim)), epsilon) * widen(scale)
+def layer_norm(
+    x: Array, scale: Array, bias: Array | None = None, *, axis: int = -1, last_axis: int = -1, epsilon: float = 1e-5
+) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias over all axes from `axis` to `last_axis`."""
+    y = _standardised(x, tuple(range(axis % x.ndim, last_axis % x.ndim + 1)), epsilon) * widen(scale)
     return narrow(y if bias is None else y + widen(bias), x.dtype)
 
 

@@ -65,6 +65,14 @@ func.func @f(%x: tensor<2x3xf32>, %s: tensor<4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<2x3x4xf32>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{axis 2 must not lie behind last_axis 1}}
+  %y = ge.layer_norm %x, %s {axis = 2, last_axis = 1} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>) {
   // expected-error@+1 {{groups 2 do not divide the 3 channels of 2x3x4, 3, 3}}
   %y = ge.group_norm %x, %s, %s {groups = 2} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>

@@ -30,11 +30,13 @@ func.func @softmax(%x: tensor<?x1000xf16>) {
 }
 
 // CHECK-LABEL: func.func @rows
-func.func @rows(%x: tensor<2x8x4xf16>, %s: tensor<4xf16>) {
+func.func @rows(%x: tensor<2x8x4xf16>, %s: tensor<4xf16>, %m: tensor<8x1xf16>) {
   // CHECK: %ln = ge.layer_norm %x, %s, %s : (tensor<2x8x4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
   %ln = ge.layer_norm %x, %s, %s : (tensor<2x8x4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
   // CHECK: %nobias = ge.layer_norm %x, %s {axis = 1, epsilon = 1.000000e-03} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
   %nobias = ge.layer_norm %x, %s {axis = 1, epsilon = 1.000000e-03} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
+  // CHECK: %middle = ge.layer_norm %x, %m {axis = 1, last_axis = 1} : (tensor<2x8x4xf16>, tensor<8x1xf16>) -> tensor<2x8x4xf16>
+  %middle = ge.layer_norm %x, %m {axis = 1, last_axis = 1} : (tensor<2x8x4xf16>, tensor<8x1xf16>) -> tensor<2x8x4xf16>
   // CHECK: %rms = ge.rms_norm %x, %s {axis = 2} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
   %rms = ge.rms_norm %x, %s {axis = 2} : (tensor<2x8x4xf16>, tensor<4xf16>) -> tensor<2x8x4xf16>
   return

@@ -81,6 +81,16 @@ def test_layer_norm(shape: tuple[int, ...], dtype: str) -> None:
     near(got, wide / np.sqrt(np.square(wide).mean(-1, keepdims=True) + 1e-6) * scale.astype(float), shape[-1])
 
 
+@pytest.mark.parametrize("extent", [1, 2, 3, 5])
+@pytest.mark.parametrize("length", [1024, 2048, 6144, 20000])
+def test_long_slabs_of_few_numbers(length: int, extent: int) -> None:
+    """Reduced axes in front of a short one: tiles of one number begin at whole blocks as well."""
+    x = random((2, length, extent))
+    got = run_operator(SoftmaxOp(value(x.shape), axis=1), [x])
+    powers = np.exp(x.astype(float))
+    near(got, powers / powers.sum(1, keepdims=True), length)
+
+
 def test_layer_norm_over_two_axes_without_a_bias() -> None:
     x, scale = random((4, 6, 10)), random((6, 10), seed=6)
     near(
@@ -119,6 +129,18 @@ def test_channels_of_feature_maps() -> None:
     op = encode(SoftmaxOp(value(x.shape, "f16", nc1hwc0()), axis=1), nc1hwc0())
     powers = np.exp(x.astype(float))
     near(run_operator(op, [x]), powers / powers.sum(1, keepdims=True), 48)
+
+
+@pytest.mark.parametrize("shape", [(2, 48, 5, 7), (1, 96, 14, 14), (3, 2048, 1, 3), (1, 9216, 2, 2)], ids=str)
+@pytest.mark.parametrize("stored", [True, False])
+def test_layer_norm_of_channels(shape: tuple[int, ...], stored: bool) -> None:
+    """Channels that come first, in blocks or plain; scale and bias are plain; in passes where they do not fit."""
+    each = (shape[1], 1, 1)
+    x, scale, bias = random(shape), random(each, seed=6), random(each, seed=7)
+    nc1 = nc1hwc0() if stored else None
+    op = LayerNormOp(value(shape, "f16", nc1), value(each), value(each), axis=1, last_axis=1)
+    got = run_operator(encode(op, nc1) if nc1 else op, [x, scale, bias])
+    near(got, layer_norm(x, scale, bias.astype(float), (1,)), shape[1])
 
 
 def test_neighbours_in_one_kernel() -> None:
