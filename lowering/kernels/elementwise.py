@@ -3,7 +3,7 @@
     for each tile of the outer axes:         operands that stand still inside  GM -> UB
       for each tile of the inner axes:       the other operands                GM -> UB
         the steps, one instruction each over the whole tile
-        result                                                                 UB -> GM
+        result, or several of one shape and type                               UB -> GM
 
 The iteration space is the stored result with neighbouring axes joined where all operands allow it. An operand that
 repeats along an axis is loaded once per tile in its small form and read with stride 0.
@@ -41,39 +41,55 @@ from graph_engine.target_ascend.soc.soc import Soc
 
 @dataclass(frozen=True)
 class Elementwise:
-    """A group: sizes of the iteration space (axes joined), operands, result, steps over the operands."""
+    """A group: sizes of the iteration space (axes joined), operands, result, steps over the operands.
+
+    `kept`: numbers of earlier steps whose values are results too, stored like that of the last one and in front of it.
+    """
 
     sizes: tuple[int, ...]
     inputs: tuple[Stream, ...]
     result: Stream
     steps: tuple[Step, ...]
+    kept: tuple[int, ...] = ()
 
     @staticmethod
-    def of(inputs: Sequence[Stream], shape: tuple[int, ...], dtype: DType, steps: Sequence[Step]) -> Elementwise:
+    def of(
+        inputs: Sequence[Stream],
+        shape: tuple[int, ...],
+        dtype: DType,
+        steps: Sequence[Step],
+        kept: Sequence[int] = (),
+    ) -> Elementwise:
         """Of operands whose strides follow the axes of the stored result of `shape`."""
         sizes, strides = merge_axes(shape, [row_major(shape), *(s.strides for s in inputs)])
         merged = tuple(Stream(s.shape, s.dtype, t) for s, t in zip(inputs, strides[1:], strict=True))
-        return Elementwise(sizes, merged, Stream(shape, dtype, strides[0]), tuple(steps))
+        return Elementwise(sizes, merged, Stream(shape, dtype, strides[0]), tuple(steps), tuple(kept))
+
+    @property
+    def results(self) -> int:
+        """How many there are."""
+        return len(self.kept) + 1
 
     @property
     def temporaries(self) -> tuple[DType, ...]:
         """Element types of the temporary tiles."""
-        return temporaries(self.steps, tuple((s.dtype, s.full) for s in self.inputs), self.result.dtype)
+        return temporaries(self.steps, tuple((s.dtype, s.full) for s in self.inputs), self.result.dtype, self.kept)
 
     def tile_bytes(self, extents: Sequence[int]) -> int:
         """UB that a tile takes: two versions of what moves, one of the temporaries."""
-        moving = sum(buffer_bytes(prod(s.small(extents)), s.dtype, 2) for s in (*self.inputs, self.result))
+        streams = (*self.inputs, *(self.result,) * self.results)
+        moving = sum(buffer_bytes(prod(s.small(extents)), s.dtype, 2) for s in streams)
         return moving + sum(buffer_bytes(prod(extents), dtype) for dtype in self.temporaries)
 
 
 def build_elementwise(name: str, group: Elementwise, soc: Soc) -> KernelOp:
-    """The kernel; its arguments are the operands and the result. Raises `NoKernel` if no tile fits."""
+    """The kernel; its arguments are the operands and the results. Raises `NoKernel` if no tile fits."""
     width = group.result.dtype.bytes
     cores = cores_for(prod(group.sizes) * width, soc)
     axis, split = deal_axis(group.sizes, group.result.strides, width, cores, soc)
     share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
     tile = _tile(group, share, soc)
-    kb = KernelBuilder(name, arguments(group.inputs, group.result), split.block_dim)
+    kb = KernelBuilder(name, arguments(group.inputs, group.result, group.results), split.block_dim)
     for sizes, base in shares(kb, group.sizes, axis, split):
         _Writer(kb, group, sizes, tile, base).axis([], [])
     return kb.kernel
@@ -127,6 +143,9 @@ class _Writer(TileWriter[Elementwise]):
         def temporary(dtype: DType, number: int) -> SSAValue:
             return whole(f"tmp{number}_{dtype.mlir}", dtype)
 
-        out = whole("y_ub", result.dtype)
-        emit_steps(kb, self.group.steps, values, out, result.dtype, Scratch(temporary))
-        kb.copy_value(kb.view(kb.args[-1], result.at(starts), extents, result.strides), out, result.dtype)
+        targets = kb.args[len(self.group.inputs) :]
+        outs = [whole(f"{arg.value.name_hint}_ub", result.dtype) for arg in targets]
+        kept = dict(zip(self.group.kept, outs[:-1], strict=True))
+        emit_steps(kb, self.group.steps, values, outs[-1], result.dtype, Scratch(temporary), kept)
+        for target, out in zip(targets, outs, strict=True):
+            kb.copy_value(kb.view(target, result.at(starts), extents, result.strides), out, result.dtype)

@@ -48,10 +48,11 @@ class Stream:
         return kb.view(buf, 0, extents, [d if s else 0 for d, s in zip(dense, self.strides, strict=True)])
 
 
-def arguments(inputs: Sequence[Stream], result: Stream) -> list[Arg]:
-    """The kernel's arguments: operands x0, x1, ..., then the result y."""
+def arguments(inputs: Sequence[Stream], result: Stream, count: int = 1) -> list[Arg]:
+    """The kernel's arguments: operands x0, x1, ..., then the result y, or `count` alike: y0, y1, ..."""
     operands = [Arg(f"x{i}", s.shape, s.dtype, "r") for i, s in enumerate(inputs)]
-    return [*operands, Arg("y", result.shape, result.dtype, "w")]
+    names = ["y"] if count == 1 else [f"y{i}" for i in range(count)]
+    return [*operands, *(Arg(name, result.shape, result.dtype, "w") for name in names)]
 
 
 def shares(

@@ -6,8 +6,9 @@ rounded once, as the reference does; the others in the tensors' own type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from xdsl.ir import SSAValue
 
@@ -142,10 +143,22 @@ IMMEDIATE_STEPS: dict[str, StepSpec] = {name: StepSpec(_immediate(name)) for nam
 """Instructions with a number, of which composite operators are made."""
 
 
+NOTHING_KEPT: Mapping[int, SSAValue] = MappingProxyType({})
+
+
 def emit_steps(
-    kb: KernelBuilder, steps: Sequence[Step], inputs: Sequence[Value], out: SSAValue, out_dtype: DType, scratch: Scratch
+    kb: KernelBuilder,
+    steps: Sequence[Step],
+    inputs: Sequence[Value],
+    out: SSAValue,
+    out_dtype: DType,
+    scratch: Scratch,
+    kept: Mapping[int, SSAValue] = NOTHING_KEPT,
 ) -> None:
-    """Emits `steps` over `inputs` into `out`, in place where a value dies; no steps means a conversion or copy."""
+    """Emits `steps` over `inputs` into `out`, in place where a value dies; no steps means a conversion or copy.
+
+    `kept`: buffers of their own for earlier steps whose values are results as well.
+    """
     values = list(inputs)
     last_use = [-1] * (len(inputs) + len(steps))
     for number, step in enumerate(steps):
@@ -162,10 +175,10 @@ def emit_steps(
             for i in dict.fromkeys(step.operands):
                 if last_use[i] == number and values[i].reusable:
                     scratch.give(values[i].dtype, values[i].view)
-            return out if final else scratch.take(step.dtype)
+            return out if final else kept[number] if number in kept else scratch.take(step.dtype)
 
         view = emit_step(kb, step, [values[i] for i in step.operands], target, scratch)
-        values.append(Value(view, step.dtype, reusable=True))
+        values.append(Value(view, step.dtype, reusable=number not in kept))
 
 
 def emit_step(

@@ -38,7 +38,7 @@ def round_up(a: int, unit: int) -> int:
 
 def buffer_bytes(elements: int, dtype: DType, versions: int = 1) -> int:
     """Bytes of UB that a buffer of a value takes (see `KernelBuilder.alloc_value`)."""
-    if dtype is DType.I64:
+    if dtype in (DType.I64, DType.U64):
         return 2 * buffer_bytes(elements, DType.I32, versions)
     return versions * round_up(elements * dtype.bytes, BLOCK)
 
@@ -127,7 +127,9 @@ def deal_axis(sizes: Sequence[int], strides: Sequence[int], width: int, cores: i
 
 
 @cache
-def temporaries(steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType) -> tuple[DType, ...]:
+def temporaries(
+    steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType, kept: tuple[int, ...] = ()
+) -> tuple[DType, ...]:
     """Element types of the buffers of tile size that `emit_steps` takes over inputs of (type, reusable)."""
     kb = KernelBuilder("count", [], 1)
     taken: list[DType] = []
@@ -142,7 +144,8 @@ def temporaries(steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...],
 
         views = [Value(one("in", dtype), dtype, reusable) for dtype, reusable in inputs]
         out = one("out", out_dtype)
-        emit_steps(kb, steps, views, out, out_dtype, Scratch(allocate))
+        results = {number: one("out", out_dtype) for number in kept}
+        emit_steps(kb, steps, views, out, out_dtype, Scratch(allocate), results)
     return tuple(taken)
 
 

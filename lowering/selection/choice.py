@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.dialects.ge.activation import GeluOp
@@ -148,7 +148,9 @@ def _step_attributes(op: GeOp) -> dict[str, float]:
 
 
 def _whole_exponent(value: SSAValue) -> dict[str, float]:
-    """The exponent of a power, if it is one whole number that is known."""
+    """The exponent of a power, if it is one whole number that is known, maybe outside of the region it stands in."""
+    if isinstance(value, BlockArgument) and isinstance(group := value.owner.parent_op(), FusedOp):
+        value = group.inputs[value.index]
     owner = value.owner
     if not isinstance(owner, ConstantOp) or prod(shape_of_type(owner.result.type)) != 1:
         return {}

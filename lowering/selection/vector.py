@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.normalization import LrnOp
@@ -68,35 +70,67 @@ def is_feature_map(op: Operation) -> bool:
 
 
 def _elementwise(op: Operation) -> Choice:
-    """All operators of the group as steps over the stored result."""
-    outer: dict[SSAValue, SSAValue] = {v: v for v in op.operands}
-    operators, yielded = [op], list[SSAValue](op.results)
-    if isinstance(op, FusedOp):
-        outer = dict(zip(op.block.args, op.inputs, strict=True))
-        operators = [o for o in op.block.ops if o is not op.terminator]
-        yielded = list(op.terminator.values)
-    if len(yielded) != 1 or yielded[0] is not operators[-1].results[0]:
-        raise NoKernel("the result is not the one of the last operator")
-    used = [v for v in outer if any(v in o.operands for o in operators)]
-    number_of = {value: i for i, value in enumerate(used)}
-    steps: list[Step] = []
-    for inner in operators:
-        if any(v not in number_of for v in inner.operands):
-            raise NoKernel(f"an operand of {inner.name} is no tensor of the graph")
-        steps.append(elementwise_step(inner, number_of))
-        number_of[inner.results[0]] = len(used) + len(steps) - 1
-    result = tensor(yielded[0])
-    streams = [Stream(stored_shape(v), dtype_of_tensor(tensor(v)), strides_over(tensor(v), result)) for v in used]
-    group = Elementwise.of(streams, stored_shape(yielded[0]), dtype_of_tensor(result), steps)
-    names = [step.op for step in steps]
+    """All operators of the group as steps over the stored result, or over several that are stored alike."""
+    group, inputs = elementwise_of([op], op.results)
+    names = [step.op for step in group.steps]
+    like = group.result.shape, group.result.dtype
     return Choice(
         ("elementwise", group),
         names[0].removeprefix("ge.") if len(names) == 1 else stem("elementwise", names),
         operator_type(names[0]) if len(names) == 1 else "Elementwise",
         lambda name, soc: build_elementwise(name, group, soc),
-        [outer[v] for v in used],
-        tuple(i for i, s in enumerate(streams) if (s.shape, s.dtype) == (group.result.shape, group.result.dtype)),
+        inputs,
+        tuple(i for i, s in enumerate(group.inputs) if (s.shape, s.dtype) == like),
     )
+
+
+def elementwise_of(members: Sequence[Operation], results: Sequence[SSAValue]) -> tuple[Elementwise, list[SSAValue]]:
+    """One kernel of elementwise operators and `ge.fused` groups of them, in dataflow order, and its operands.
+
+    `results`: those that it writes, in the order of the operators that make them. Raises NoKernel with the reason.
+    """
+    stands_for: dict[SSAValue, SSAValue] = {}
+    operators: list[Operation] = []
+    for member in members:
+        if isinstance(member, FusedOp):
+            stands_for |= zip(member.block.args, member.inputs, strict=True)
+            stands_for |= zip(member.results, member.terminator.values, strict=True)
+            operators += [o for o in member.block.ops if o is not member.terminator]
+        else:
+            operators.append(member)
+
+    def seen(value: SSAValue) -> SSAValue:
+        while value in stands_for:
+            value = stands_for[value]
+        return value
+
+    made = {o.results[0] for o in operators}
+    read = {seen(v) for o in operators for v in o.operands}
+    used = [v for v in dict.fromkeys(seen(v) for m in members for v in m.operands) if v in read and v not in made]
+    number_of = {value: i for i, value in enumerate(used)}
+    steps: list[Step] = []
+    for inner in operators:
+        numbers = {v: number_of.get(seen(v), -1) for v in inner.operands}
+        if -1 in numbers.values():
+            raise NoKernel(f"an operand of {inner.name} is no tensor of the graph")
+        steps.append(elementwise_step(inner, numbers))
+        number_of[inner.results[0]] = len(used) + len(steps) - 1
+    places = [number_of.get(seen(v), -1) - len(used) for v in results]
+    if places[-1:] != [len(steps) - 1]:
+        raise NoKernel("the result is not the one of the last operator")
+    if places != sorted(set(places)) or places[0] < 0:
+        raise NoKernel("the results are not those of different operators in their order")
+    result = tensor(results[-1])
+    if any(not stored_alike(tensor(v), result) for v in results):
+        raise NoKernel("the results are not of one shape, format and type")
+    streams = [Stream(stored_shape(v), dtype_of_tensor(tensor(v)), strides_over(tensor(v), result)) for v in used]
+    return Elementwise.of(streams, stored_shape(results[-1]), dtype_of_tensor(result), steps, places[:-1]), used
+
+
+def stored_alike(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are of one shape and type and stored in one format, whatever fills their padding."""
+    same = encoding_of(one).with_pad("zero") == encoding_of(other).with_pad("zero")
+    return same and shape_of_type(one) == shape_of_type(other) and one.element_type == other.element_type
 
 
 def tail_of(region: Region) -> Tail:

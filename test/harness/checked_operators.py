@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -46,13 +46,20 @@ def encode(op: Operation, encoding: Encoding | None) -> Operation:
 
 
 def fused(
-    operands: Sequence[SSAValue], body: Callable[..., list[Operation]], anchor: str, encoding: Encoding | None = None
+    operands: Sequence[SSAValue],
+    body: Callable[..., list[Operation]],
+    anchor: str,
+    encoding: Encoding | None = None,
+    results: Sequence[int] = (-1,),
 ) -> FusedOp:
-    """A `ge.fused` of what `body` makes of the operands; every operator's result is stored as `encoding`."""
+    """A `ge.fused` of what `body` makes of the operands; every operator's result is stored as `encoding`.
+
+    `results`: numbers of the operators whose results leave.
+    """
     block = Block(arg_types=[v.type for v in operands])
     ops = [encode(op, encoding) for op in body(*block.args)]
     block.add_ops(ops)
-    block.add_op(YieldOp(ops[-1].results[0]))
+    block.add_op(YieldOp(*(ops[number].results[0] for number in results)))
     return FusedOp(list(operands), Region(block), anchor=anchor)
 
 
@@ -101,28 +108,53 @@ def numpy_type(ty: Tensor) -> np.dtype[Any]:
     return np.dtype(DType.from_mlir(str(ty.element_type)).numpy)
 
 
+def run_results(op: Operation, inputs: Sequence[Array], *, in_place: Mapping[int, int] | None = None) -> list[Array]:
+    """All results on logical `inputs`, in checking mode; `in_place`: argument that the result of a number overwrites."""
+    choice, kernel = kernel_of(op)
+    stored = {v: pack(array, tensor(v)) for v, array in zip(op.operands, inputs, strict=True)}
+    arrays = [stored[v] for v in choice.inputs if isinstance(v, SSAValue)]
+    results = [tensor(v) for v in op.results]
+    forms = [(physical_shape(ty), numpy_type(ty)) for ty in results]
+    got = launch_results(kernel, arrays, forms, in_place or {})
+    return [unpack(array, ty) for array, ty in zip(got, results, strict=True)]
+
+
 def launch(
     kernel: Kernel, arrays: Sequence[Array], shape: tuple[int, ...], dtype: np.dtype[Any], in_place: int | None = None,
     soc: Soc = SOC,
 ) -> Array:  # fmt: skip
     """The last argument after a checked launch."""
+    return launch_results(kernel, arrays, [(shape, dtype)], {} if in_place is None else {0: in_place}, soc)[0]
+
+
+def launch_results(
+    kernel: Kernel, arrays: Sequence[Array], results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
+    in_place: Mapping[int, int], soc: Soc = SOC,
+) -> list[Array]:  # fmt: skip
+    """The last arguments after a checked launch, each of a stored shape and type."""
     gm = GlobalMemory()
     locations: list[Location] = []
     for i, array in enumerate(arrays):
         gm.add(Segment.INPUT, i, np.ascontiguousarray(array).copy())
         locations.append(Location(Segment.INPUT, i, 0))
-    count = int(np.prod(shape)) * dtype.itemsize
-    out = Location(Segment.OUTPUT, 0, 0)
-    if in_place is None:
-        fill = np.nan if dtype.kind == "f" else 77
-        gm.add(Segment.OUTPUT, 0, np.full(count // dtype.itemsize, fill).astype(dtype))
-    else:
-        out = locations[in_place]
+    outs: list[Location] = []
+    for i, (shape, dtype) in enumerate(results):
+        if i in in_place:
+            outs.append(locations[in_place[i]])
+        else:
+            fill = np.nan if dtype.kind == "f" else 77
+            gm.add(Segment.OUTPUT, i, np.full(int(np.prod(shape)), fill).astype(dtype))
+            outs.append(Location(Segment.OUTPUT, i, 0))
     checker = Checker(soc, gm)
-    FunctionalEngine(soc, gm, checker=checker).launch(kernel, (*locations, out))
-    checker.check_output(out, count)
+    FunctionalEngine(soc, gm, checker=checker).launch(kernel, (*locations, *outs))
+    sizes = [int(np.prod(shape)) * dtype.itemsize for shape, dtype in results]
+    for out, count in zip(outs, sizes, strict=True):
+        checker.check_output(out, count)
     assert not checker.findings, "\n".join(map(str, checker.findings[:5]))
-    return gm.read(out, count).view(dtype).reshape(shape)
+    return [
+        gm.read(out, count).view(dtype).reshape(shape)
+        for out, count, (shape, dtype) in zip(outs, sizes, results, strict=True)
+    ]
 
 
 def assert_close(got: Array, want: Array, ulps: float = 1.0, absolute: float = 0.0) -> None:

@@ -74,3 +74,25 @@ func.func @refused(%x: tensor<8xf16>, %i: tensor<8xi64>) -> (tensor<8xf16>, tens
   %1 = ge.mul %i, %i : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi64>
   return %0, %1 : tensor<8xf16>, tensor<8xi64>
 }
+
+// -----
+
+// Two results: the sum is written from the buffer that the second step reads; it goes out in front of the last one.
+// CHECK-LABEL: func.func @two_results
+// CHECK-NEXT: %0, %1 = ascend.task.call @elementwise_add_relu_0(%x, %y) {type = "Elementwise", {{.*}}in_place = array<i64: 0, 1>}
+// CHECK-NEXT: func.return %0, %1
+// CHECK: ascend.kernel @elementwise_add_relu_0(%x0: {{.*}} r, %x1: {{.*}} r, %y0: {{.*}} w, %y1: {{.*}} w) blocks(1)
+// CHECK: %[[SUM:.*]] = ascend.view %y0_ub
+// CHECK: ascend.vec.add %{{.*}}, %{{.*}} to %[[SUM]]
+// CHECK-NEXT: ascend.vec.relu %[[SUM]]
+// CHECK: ascend.mte.copy %[[SUM]] to
+// CHECK: ascend.mte.copy
+func.func @two_results(%x: tensor<4x40xf16>, %y: tensor<4x40xf16>) -> (tensor<4x40xf16>, tensor<4x40xf16>) {
+  %0, %1 = ge.fused ins(%x, %y : tensor<4x40xf16>, tensor<4x40xf16>) {anchor = "ge.relu"} {
+  ^bb0(%a: tensor<4x40xf16>, %b: tensor<4x40xf16>):
+    %t = ge.add %a, %b : (tensor<4x40xf16>, tensor<4x40xf16>) -> tensor<4x40xf16>
+    %u = ge.relu %t : (tensor<4x40xf16>) -> tensor<4x40xf16>
+    ge.yield %t, %u : tensor<4x40xf16>, tensor<4x40xf16>
+  } -> (tensor<4x40xf16>, tensor<4x40xf16>)
+  return %0, %1 : tensor<4x40xf16>, tensor<4x40xf16>
+}

@@ -6,15 +6,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.checked_operators import assert_close, encode, fused, instructions, kernel_of, run_operator, value
+from harness.checked_operators import (
+    assert_close,
+    encode,
+    fused,
+    instructions,
+    kernel_of,
+    run_operator,
+    run_results,
+    typed,
+    value,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.dialects.ge import elementwise as ge
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.logic import ModOp
+from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import fractal_nz, nc1hwc0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.table import select
+from graph_engine.lowering.selection.vector import elementwise_of
 
 MAP, MATRIX = nc1hwc0(), fractal_nz()
 DTYPES = {"f16": np.float16, "f32": np.float32}
@@ -170,16 +184,42 @@ def test_profile_names() -> None:
     assert select(ge.CastOp(value((4, 4)), "f32")).type == "Cast"
 
 
-def several_results() -> Any:
-    from xdsl.ir import Block, Region
+def sum_and_difference(x: Any, y: Any) -> list[Any]:
+    return [total := ge.AddOp(x, y), gate := ge.SigmoidOp(total), ge.MulOp(gate, x), ge.SubOp(x, y)]
 
-    from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 
-    x = value((4, 4))
-    block = Block(arg_types=[x.type])
-    block.add_ops([a := ge.ReluOp(block.args[0]), b := ge.NegOp(a)])
-    block.add_op(YieldOp(a, b))
-    return FusedOp([x], Region(block), anchor="ge.neg")
+@pytest.mark.parametrize("in_place", [{}, {0: 0}, {2: 1}, {0: 1, 1: 0}], ids=str)
+@pytest.mark.parametrize("name", SHAPES)
+def test_several_results(name: str, in_place: dict[int, int]) -> None:
+    """A sum that is read inside as well, what becomes of it, and a difference that has nothing to do with it."""
+    shape, encoding = SHAPES[name]
+    a, b = random(shape, low=-4), random(shape, low=-4, seed=4)
+    op = fused([value(shape, "f16", encoding) for _ in "ab"], sum_and_difference, "ge.sub", encoding, (0, 2, 3))
+    total, gated, difference = run_results(op, [a, b], in_place=in_place)
+    x, y, rounded = a.astype(float), b.astype(float), (a + b).astype(float)
+    assert_close(total, x + y)
+    assert_close(gated, x / (1 + np.exp(-rounded)), 3)
+    assert_close(difference, x - y)
+
+
+def test_several_results_of_small_operands() -> None:
+    x, r = random((40, 300), low=-4), random((1, 300), seed=4)
+    op = fused([value(x.shape), value(r.shape)], lambda x, r: [ge.MulOp(x, r), ge.AddOp(x, r)], "ge.add", None, (0, 1))
+    assert select(op).in_place == (0,)
+    product, total = run_results(op, [x, r])
+    assert_close(product, x.astype(float) * r)
+    assert_close(total, x.astype(float) + r)
+
+
+def test_a_power_in_a_group_sees_the_constant_outside() -> None:
+    exponent = ConstantOp(constant_attr(np.array(3, np.float16), "e"), result_type=typed(()))
+    op = fused([value((4, 4)), exponent.result], lambda x, e: [t := ge.PowOp(x, e), ge.NegOp(t)], "ge.neg")
+    group, _ = elementwise_of([op], op.results)
+    assert group.steps[0].attributes == (("exponent", 3.0),)
+
+
+def group(body: Any, results: tuple[int, ...]) -> FusedOp:
+    return fused([value((4, 4)), value((1, 4))], body, "ge.neg", None, results)
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -192,7 +232,13 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "two formats": (
         lambda: encode(ge.AddOp(value((1, 20, 4, 4), "f16", MAP), value((1, 20, 1, 1))), MAP), "padded blocks",
     ),
-    "several results": (several_results, "the result"),
+    "the last one stays inside": (lambda: group(lambda x, y: [ge.AbsOp(x), ge.NegOp(x)], (0,)), "last operator"),
+    "results in another order": (
+        lambda: group(lambda x, y: [ge.AbsOp(x), ge.ExpOp(x), ge.NegOp(x)], (1, 0, 2)), "in their order",
+    ),
+    "one result twice": (lambda: group(lambda x, y: [ge.AbsOp(x), ge.NegOp(x)], (0, 0, 1)), "in their order"),
+    "results of two shapes": (lambda: group(lambda x, y: [ge.AbsOp(y), ge.NegOp(x)], (0, 1)), "one shape"),
+    "results of two types": (lambda: group(lambda x, y: [ge.CastOp(x, "f32"), ge.NegOp(x)], (0, 1)), "one shape"),
 }  # fmt: skip
 
 
