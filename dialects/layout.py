@@ -55,6 +55,12 @@ def nc1hwc0(c0: int = 16, pad: str = "zero") -> Encoding:
 
 
 @cache
+def nc1hwc0_c04(pad: str = "zero") -> Encoding:
+    """`#layout.nc1hwc0_c04<pad>`: four channels a pixel."""
+    return NC1HWC0C04.of(pad=pad)
+
+
+@cache
 def ndc1hwc0(c0: int = 16, pad: str = "zero") -> Encoding:
     """`#layout.ndc1hwc0<c0, pad>`."""
     return NDC1HWC0.of(c0=c0, pad=pad)
@@ -64,6 +70,12 @@ def ndc1hwc0(c0: int = 16, pad: str = "zero") -> Encoding:
 def fractal_z(n0: int = 16, c0: int = 16, groups: int = 1, pad: str = "zero") -> Encoding:
     """`#layout.fractal_z<n0, c0, groups, pad>`."""
     return FractalZ.of(n0=n0, c0=c0, groups=groups, pad=pad)
+
+
+@cache
+def fractal_z_c04(n0: int = 16, c0: int = 16, pad: str = "zero") -> Encoding:
+    """`#layout.fractal_z_c04<n0, c0, pad>`."""
+    return FractalZC04.of(n0=n0, c0=c0, pad=pad)
 
 
 @cache

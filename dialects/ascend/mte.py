@@ -86,9 +86,15 @@ LOAD3D_STATIC = tuple(p for p in SPECS[Opcode.LOAD3D].params if p not in ("m_sta
 """The parameters of img2col that do not depend on loop counters."""
 
 
+def takes_channels(src: tuple[int, ...], dst: tuple[int, ...]) -> bool:
+    """Whether img2col takes pixels of src (c1, h, w, c) to blocks of dst: whole blocks, or few channels that divide one."""
+    return src[3] == dst[3] or (src[0] == 1 and dst[3] % src[3] == 0)
+
+
 @irdl_op_definition
 class Load3dOp(InstructionOp):
-    """Img2col from L1 (c1, in_h, in_w, c0) to L0A (m1, k1, 16, c0); see `SPECS[LOAD3D]` for the index map.
+    """Img2col from L1 (c1, in_h, in_w, c0), or (1, in_h, in_w, c) of fewer channels, to L0A (m1, k1, 16, c0); see
+    `SPECS[LOAD3D]` for the index map.
 
     Padding holds `immediate` (written `pad`), by default 0.
     """
@@ -143,7 +149,7 @@ class Load3dOp(InstructionOp):
         if len(self.geometry) != len(LOAD3D_STATIC):
             raise VerifyException(f"{self.name}: needs the {len(LOAD3D_STATIC)} values {', '.join(LOAD3D_STATIC)}")
         src, dst = shape_of(self.sources[0]), shape_of(self.dst)
-        if len(src) != 4 or len(dst) != 4 or dst[2] != 16 or src[3] != dst[3]:
+        if len(src) != 4 or len(dst) != 4 or dst[2] != 16 or not takes_channels(src, dst):
             raise VerifyException(f"{self.name}: moves (c1, h, w, c0) to (m1, k1, 16, c0)")
         values = dict(zip(LOAD3D_STATIC, (int(v) for v in self.geometry.get_values()), strict=True))
         if (values["in_h"], values["in_w"]) != src[1:3]:

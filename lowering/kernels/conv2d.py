@@ -11,7 +11,8 @@ the next one is on its way. Where so many input channels are summed that L1 is b
 its input and weights through L1 in parts of the channels. Where a kernel of one tap finds its positions in L1 as whole fractals,
 load2d takes them to L0A.
 
-K runs over (c1, kh, kw) as FRACTAL_Z stores it. A grouped convolution runs the same loops for every block of
+K runs over (c1, kh, kw) as FRACTAL_Z stores it; of an input of at most four channels (NC1HWC0_C04) over (kh, kw, channels) as
+FRACTAL_Z_C04 does, four positions a block. A grouped convolution runs the same loops for every block of
 groups that FRACTAL_Z holds block-diagonally; the last block may have fewer groups, and so fewer channels. Of volumes,
 each slice of the result is an image, and the slices that it needs count as further input channels: a band takes them from
 where they lie, those outside the volume left out. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
@@ -57,7 +58,7 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     """The kernel; its arguments are x, w, [bias], the epilogue's inputs, y. Raises `NoKernel` if no tile fits."""
     epilogue = leaving(epilogue, shape.bias, soc)
     tiling = choose_conv_tiling(shape, epilogue, soc)
-    x = Arg("x", (shape.images, shape.in_blocks, shape.h, shape.w, shape.c0), shape.dtype, "r")
+    x = Arg("x", (shape.images, shape.in_blocks, shape.h, shape.w, shape.x_c0), shape.dtype, "r")
     size = (shape.groups, shape.k1, shape.n1, 16, shape.c0)
     w = [Arg(f"w{number or ''}", size, shape.weights, "r") for number in range(shape.filters)]
     bias = [Arg("bias", (shape.out_blocks * 16,), DType.F32, "r")] if shape.bias else []
@@ -113,7 +114,7 @@ class _ConvWriter:
     def group(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, g: Expr, c1: int, n_start: Expr, n: int) -> None:
         """The convolution of block `g` of groups, of c1 input blocks: channel blocks n_start..n_start+n."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
-        x_base = x_base + g * (shape.c1 * shape.h * shape.w * shape.c0)
+        x_base = x_base + g * (shape.c1 * shape.h * shape.w * shape.x_c0)
         channel = g * shape.n1 + n_start
         y_base = y_base + channel * (shape.ho * shape.wo * 16)
         vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
@@ -121,7 +122,7 @@ class _ConvWriter:
         if tiling.c1 < shape.read_c1:
             self.streamed(runs, x_base, w_base, y_base, n, vectors)
             return
-        pieces = self._pieces(c1 * (shape.depth.taps if shape.depth else 1) * shape.taps)
+        pieces = self._pieces(shape.blocks_of_k(c1 * (shape.depth.taps if shape.depth else 1)))
         ahead = pieces if len(pieces) == shape.filters else pieces[:1]
         resident = [self._weights(piece, w_base, n) for piece in ahead] if tiling.resident else []
         for run in runs if ahead is pieces else peel_first(runs):
@@ -173,14 +174,15 @@ class _ConvWriter:
         """The rows and columns of a band in L1, slice behind slice."""
         kb, shape = self.kb, self.shape
         _, slices = band.slices
-        row = shape.w * shape.c0
-        sizes, strides = (c1, *band.read, shape.c0), (shape.h * row, row, shape.c0, 1)
-        x_l1 = kb.alloc("x_l1", Space.L1, (slices * c1, *band.read, shape.c0), shape.dtype)
+        c0 = shape.x_c0
+        row = shape.w * c0
+        sizes, strides = (c1, *band.read, c0), (shape.h * row, row, c0, 1)
+        x_l1 = kb.alloc("x_l1", Space.L1, (slices * c1, *band.read, c0), shape.dtype)
         if shape.depth is None:
             kb.copy(kb.view(x_l1), kb.view(kb.args[0], x_at, sizes, strides))
             return x_l1
         apart = shape.depth.dilation * shape.image
-        whole = kb.view(x_l1, 0, (slices, *sizes), (c1 * prod(band.read) * shape.c0, *x_l1.strides))
+        whole = kb.view(x_l1, 0, (slices, *sizes), (c1 * prod(band.read) * c0, *x_l1.strides))
         kb.copy(whole, kb.view(kb.args[0], x_at, (slices, *sizes), (apart, *strides)))
         return x_l1
 
@@ -225,7 +227,7 @@ class _ConvWriter:
         kb, shape = self.kb, self.shape
         bias = self._bias_table(vectors, n_at, nt)
         k_first = band.slices[0] * shape.c1 * shape.taps
-        k_end = k_first + x_l1.shape[0] * shape.taps
+        k_end = k_first + shape.blocks_of_k(x_l1.shape[0])
         for m_at, m in kb.tiles(band.size[0] * band.size[1], self.tiling.mt * 16, "m"):
             l0c = self._accumulator(m, nt)
             opened = False

@@ -36,7 +36,8 @@ class ConvShape:
 
     `batch` counts images of the result; of volumes those are all slices, and c1 is that of one slice of x.
     `last` holds c1 and n1 of the last block where fewer groups are left for it than fit the others. `dtype` is that of the input; outside the image it holds `padding`. The sum of `filters` filters of one shape is the
-    weight: of numbers of 9 bits.
+    weight: of numbers of 9 bits. `small`: channels of a pixel of x as stored where they are fewer than c0 (NC1HWC0_C04, filters in
+    FRACTAL_Z_C04); a block of K then holds several positions of the kernel.
     """
 
     batch: int
@@ -57,6 +58,7 @@ class ConvShape:
     filters: int = 1
     last: tuple[int, int] | None = None
     depth: Depth | None = None
+    small: int = 0
 
     @property
     def quantised(self) -> bool:
@@ -67,6 +69,20 @@ class ConvShape:
     def c0(self) -> int:
         """Channels in a block of 32 bytes, of the input as of the result."""
         return 32 // self.dtype.bytes
+
+    @property
+    def x_c0(self) -> int:
+        """Channels in a block of the input."""
+        return self.small or self.c0
+
+    @property
+    def pixel_bytes(self) -> int:
+        """Bytes of a pixel of all blocks of channels that an output of one block of groups sees."""
+        return self.read_c1 * self.x_c0 * self.dtype.bytes
+
+    def blocks_of_k(self, c1: int) -> int:
+        """Column blocks of K of so many blocks of input channels."""
+        return c1 * self.taps if not self.small else -(-self.taps * self.small // self.c0)
 
     @property
     def n_unit(self) -> int:
@@ -96,7 +112,7 @@ class ConvShape:
     @property
     def k1(self) -> int:
         """Column blocks of K of one block of groups."""
-        return self.read_c1 * self.taps
+        return self.blocks_of_k(self.read_c1)
 
     @property
     def streams(self) -> bool:
@@ -106,7 +122,7 @@ class ConvShape:
     def fractals(self, positions: int) -> bool:
         """Whether so many positions of a band lie in L1 as whole fractals of the left side: load2d, then, which is faster."""
         plain = self.kernel == (1, 1) == self.strides and not any(self.pads)
-        return plain and positions % 16 == 0
+        return plain and not self.small and positions % 16 == 0
 
     @property
     def images(self) -> int:
@@ -131,7 +147,7 @@ class ConvShape:
     @property
     def image(self) -> int:
         """Elements of one image of x."""
-        return self.in_blocks * self.h * self.w * self.c0
+        return self.in_blocks * self.h * self.w * self.x_c0
 
     def reach(self, axis: int, count: int) -> int:
         """At most so many input rows or columns do `count` outputs next to each other need."""
@@ -161,7 +177,7 @@ class ConvShape:
             (in_rows, in_columns),
             (pad_top, pad_left),
             (slices[0], slices[1]),
-            first * self.image + (top * self.w + left) * self.c0,
+            first * self.image + (top * self.w + left) * self.x_c0,
             batch * out_image + (rows[0] * self.wo + columns[0]) * self.c0,
         )
 

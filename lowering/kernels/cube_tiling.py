@@ -168,7 +168,7 @@ def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list
     per_core = -(-shape.ho * shape.batch // cores)
     start = min(shape.ho, per_core)
     bands = [(rows, shape.wo) for rows in sorted({*halves(start), *halves(shape.ho)}, reverse=True)]
-    row = shape.read_c1 * shape.reach(0, 1) * shape.w * 32
+    row = shape.reach(0, 1) * shape.w * shape.pixel_bytes
     if shape.ho == 1 or versions * (row + shape.filters * shape.k1 * FRACTAL) > soc.buffers["l1"]:
         share = -(-shape.wo // max(1, cores // shape.batch))
         widths = {-(-width // 16) * 16 for width in (*halves(shape.wo), *halves(share))}
@@ -186,7 +186,7 @@ def _candidate(
     m_cores = -(-bands // share)
     groups = n_share if shape.groups > 1 else 1
     n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
-    x_bytes = shape.read_c1 * shape.reach(0, rows) * shape.reach(1, columns) * 32
+    x_bytes = shape.reach(0, rows) * shape.reach(1, columns) * shape.pixel_bytes
     resident = way == RESIDENT
     w_bytes = shape.filters * shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
@@ -201,7 +201,9 @@ def _candidate(
         return None
     vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
     try:
-        tile = cube_tile(soc, m1, n, c1 * shape.taps, epilogue.fractal_bytes(), vectors, nt, shape.n_unit, l0c=l0c)
+        tile = cube_tile(
+            soc, m1, n, shape.blocks_of_k(c1), epilogue.fractal_bytes(), vectors, nt, shape.n_unit, l0c=l0c
+        )
     except NoKernel:
         return None
     if way == STREAMED and tile.mt < m1:  # each accumulator sees all of K, which is gone then
@@ -212,7 +214,7 @@ def _candidate(
     l2_rate = min(float(l2.bytes_per_cycle), soc.l2.total_bytes_per_cycle / (m_cores * n_cores))
     n_tiles, m_tiles = -(-n // nt), -(-m1 // tile.mt)
     parts = -(-shape.read_c1 // c1)
-    part = weight_part(shape.k1, w_bytes) if resident and shape.filters == 1 else c1 * shape.taps
+    part = weight_part(shape.k1, w_bytes) if resident and shape.filters == 1 else shape.blocks_of_k(c1)
     k_tiles = -(-shape.k1 // part) * -(-part // tile.kt)
     loads = share * groups
     k1 = shape.filters * shape.k1

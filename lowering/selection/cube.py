@@ -22,10 +22,12 @@ from graph_engine.dialects.ge.shape import SliceOp
 from graph_engine.dialects.ge.weights import constant_attr, fold_attr
 from graph_engine.dialects.layout import (
     NC1HWC0,
+    NC1HWC0C04,
     NDC1HWC0,
     FractalNZ,
     FractalZ,
     FractalZ3D,
+    FractalZC04,
     FractalZKN,
     encoding_of,
     physical_shape,
@@ -141,9 +143,10 @@ def bias_argument(value: SSAValue, channels: int) -> SSAValue | ConstantArgument
 def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     x, w, y = tensor(op.x), tensor(op.w), tensor(op.results[0])
     volumes = isinstance(op, Conv3dOp)
-    for ty in (x, y):
+    small = isinstance(encoding_of(x), NC1HWC0C04)
+    for ty in (y,) if small else (x, y):
         require_encoding(ty, NDC1HWC0 if volumes else NC1HWC0)
-    if not isinstance(encoding_of(w), FractalZ3D if volumes else FractalZ):
+    if not isinstance(encoding_of(w), FractalZ3D if volumes else FractalZC04 if small else FractalZ):
         raise NoKernel("the filter is not stored as fractals")
     if dtype_of_tensor(x) is not DType.F16 or dtype_of_tensor(w) is not DType.F16:
         raise NoKernel("the Cube kernel multiplies fp16")
@@ -165,6 +168,7 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     shape = ConvShape(
         n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(strides[-2:]), tuple(dilations[-2:]),
         (top, left, bottom, right), op.b is not None, last=blocks.last, depth=depth,
+        small=physical_shape(x)[-1] if small else 0,
     )  # fmt: skip
     inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.x, op.w]))
     if op.b is not None:

@@ -22,9 +22,10 @@ from graph_engine.dialects.ge.repetition import ExpandOp, TileOp
 from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.upsampling import MOST_COPIES, repetitions
-from graph_engine.dialects.layout import NC1HWC0, TransDataOp, encoding_of, is_plain, physical_shape
+from graph_engine.dialects.layout import NC1HWC0, NC1HWC0C04, TransDataOp, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.channel_shuffle import ShuffleShape, build_channel_shuffle
 from graph_engine.lowering.kernels.elementwise import Elementwise, build_elementwise
+from graph_engine.lowering.kernels.interleave import Planes, build_interleave
 from graph_engine.lowering.kernels.movement import Movement, Part, build_movement
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
@@ -63,6 +64,8 @@ def select_movement(op: Operation) -> Choice:
             return _broadcast(op, times)
     if isinstance(op, ChannelShuffleOp) and not is_plain(y):
         return _shuffle(op)
+    if isinstance(op, TransDataOp) and isinstance(encoding_of(y), NC1HWC0C04) and is_plain(tensor(op.x)):
+        return _interleave(op)
     values = op.attribute_values() if isinstance(op, GeOp) else {}
     fill = float(values["value"]) if isinstance(op, PadOp) else 0.0
     shared = 0
@@ -149,6 +152,22 @@ def _shuffle(op: ChannelShuffleOp) -> Choice:
         "channel_shuffle",
         TYPES[op.name],
         lambda name, soc: build_channel_shuffle(name, shape, soc),
+        [op.x],
+    )
+
+
+def _interleave(op: TransDataOp) -> Choice:
+    """Of planes to pixels of four channels."""
+    x, y = tensor(op.x), tensor(op.y)
+    if dtype_of_tensor(x) not in (DType.F32, DType.F16) or dtype_of_tensor(y) is not DType.F16:
+        raise NoKernel("pixels of four channels are fp16, of fp16 or fp32")
+    n, c, h, w = x.get_shape()
+    planes = Planes(n, c, h * w, dtype_of_tensor(x))
+    return Choice(
+        ("interleave", planes),
+        "transdata",
+        TYPES[op.name],
+        lambda name, soc: build_interleave(name, planes, soc),
         [op.x],
     )
 

@@ -35,7 +35,10 @@ FORMULAS: dict[str, tuple[str, str]] = {
         "latency + ceil(bytes / rate); every contiguous run counts in whole 32-byte blocks",
         "rates: platform configuration; latencies: dav-2201 performance tests",
     ),
-    "img2col": ("load3d latency + ceil(bytes written to L0A / load3d rate)", "dav-2201 performance tests"),
+    "img2col": (
+        "load3d latency + ceil(bytes written to L0A / load3d rate); of few channels as well (assumed)",
+        "dav-2201 performance tests",
+    ),
     "cube": (
         "cube.fixed_cycles + ceil(m / tile m) * ceil(n / tile n) * ceil(k / tile k)",
         "API appendix (formula), A2/A3 cost model (6 cycles)",
@@ -230,6 +233,9 @@ def instruction_cycles(soc: Soc, buffers: tuple[Buffer, ...], instr: Instr) -> i
         on_vector = instr.opcode == Opcode.BARRIER and instr.params[0].const == Pipe.V
         return soc.vector.barrier_cycles if on_vector else soc.sync.cycles
     if group == "img2col":
+        pixel, block = ops[1].sizes[3], ops[0].sizes[3]
+        if pixel != block and soc.load3d.small_channels.get(ops[1].dtype.mlir) != pixel:
+            raise GraphEngineError(f"{soc.name}: img2col does not take pixels of {pixel} {ops[1].dtype.mlir} channels")
         return move_cycles(soc.load3d.latency_cycles, soc.load3d.bytes_per_cycle, payload_bytes(ops[0]))
     if group == "fixpipe":
         path = soc.path("l0c", buffers[ops[0].buffer].space.name.lower(), "l2")

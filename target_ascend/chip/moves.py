@@ -89,21 +89,22 @@ def build_load2d(site: Site) -> Step:
 def build_load3d(site: Site) -> Step:
     """img2col: dst (m1, k1, 16, c0) from src (c1, in_h, in_w, c0)."""
     dst, src = site.instr.operands
-    if len(dst.sizes) != 4 or len(src.sizes) != 4 or dst.sizes[3] != src.sizes[3] or dst.dtype is not src.dtype:
+    if len(dst.sizes) != 4 or len(src.sizes) != 4 or dst.dtype is not src.dtype:
         raise site.fail(f"loads {src.sizes} {src.dtype.mlir} as {dst.sizes} {dst.dtype.mlir}")
-    m1, k1, rows, c0 = dst.sizes
-    read = reader(site, src, raw=True)
     gather, padding = Img2col(site), site.instr.immediate
+    m1, k1, rows, c0 = dst.sizes
+    pixel = src.sizes[3]
+    read = reader(site, src, raw=True)
     matrix = fractal_matrix(site, dst) if site.buffers[dst.buffer].space is Space.L0A else None
     if matrix is None:
         target = writer(site, dst, raw=True).target
 
         def load3d(counters: Counters) -> None:
             index, outside, _ = gather.index(counters)
-            table = read(counters).reshape(-1, c0)
+            table = read(counters).reshape(-1, pixel)
             columns = table.take(index, axis=0, mode="clip")
             if outside is not None:
-                columns.reshape(-1, c0)[outside] = padding
+                columns.reshape(-1, pixel)[outside] = padding
             np.copyto(target(counters), columns.reshape(m1, rows, k1, c0).transpose(0, 2, 1, 3))
 
         return load3d
@@ -119,10 +120,10 @@ def build_load3d(site: Site) -> Step:
             np.copyto(columns, dense.reshape(k1, m1, rows, c0).transpose(1, 2, 0, 3))
             return
         # (c1 h w, c0): one row per input position; a copy only where L1 holds it with gaps.
-        columns = columns.reshape(m1 * rows, k1, c0)
-        source.reshape(-1, c0).take(index, axis=0, out=columns, mode="clip")
+        columns = columns.reshape(*index.shape, pixel)
+        source.reshape(-1, pixel).take(index, axis=0, out=columns, mode="clip")
         if outside is not None:
-            columns.reshape(-1, c0)[outside] = padding
+            columns.reshape(-1, pixel)[outside] = padding
 
     return load3d_matrix
 
@@ -131,12 +132,18 @@ _Gather: TypeAlias = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None, tu
 
 
 class Img2col:
-    """Positions that a load3d reads, by the values of its parameters that change in loops."""
+    """Positions that a load3d reads, by the values of its parameters that change in loops.
+
+    `taps`: positions of the kernel in a block of c0, more than one where a pixel has fewer channels than that.
+    """
 
     def __init__(self, site: Site) -> None:
         dst, src = site.instr.operands
         self.site = site
-        self.shape = (dst.sizes[0] * dst.sizes[2], dst.sizes[1])
+        self.taps, rest = divmod(dst.sizes[3], src.sizes[3])
+        if rest or (self.taps != 1 and src.sizes[0] != 1):
+            raise site.fail(f"loads pixels of {src.sizes} to {dst.sizes}")
+        self.shape = (dst.sizes[0] * dst.sizes[2], dst.sizes[1] * self.taps)
         self.source = src.sizes
         values = [value_of(p) for p in site.instr.params]
         self.fixed = {n: v for n, v in zip(_PARAMS, values, strict=True) if isinstance(v, int)}
@@ -144,8 +151,8 @@ class Img2col:
         self._cache: dict[tuple[int, ...], _Gather] = {}
 
     def index(self, counters: Counters) -> _Gather:
-        """Row of the (c1 in_h in_w, c0) table for every (m, k); the flat places that are padding; and
-        (first channel block, first position) where the rows are those of whole blocks, one after another.
+        """Row of the (c1 in_h in_w, channels) table for every (m, k, or tap of it); the flat places that are padding;
+        and (first channel block, first position) where the rows are those of whole blocks, one after another.
         """
         key = tuple([v(counters) for _, v in self.moving])
         found = self._cache.get(key)
@@ -159,21 +166,25 @@ class Img2col:
         if self.source[1:3] != (in_h, in_w):
             raise self.site.fail(f"in_h x in_w = {in_h} x {in_w}, but the source is {self.source}")
         m = np.arange(p["m_start"], p["m_start"] + self.shape[0])
-        k = np.arange(p["k_start"], p["k_start"] + self.shape[1])
+        k = p["k_start"] * self.taps + np.arange(self.shape[1])
         channel = k // kernel
-        if k[0] < 0 or channel[-1] >= self.source[0]:
+        behind = k[-1] >= kernel * self.source[0]
+        if k[0] < 0 or channel[-self.taps] >= self.source[0]:
             raise self.site.fail(f"columns {k[0]} to {k[-1]} need {channel[-1] + 1} channel blocks of {self.source[0]}")
         row = m // p["out_w"] * p["stride_h"] - p["pad_top"]
         column = m % p["out_w"] * p["stride_w"] - p["pad_left"]
         tap_row = k % kernel // p["kernel_w"] * p["dilation_h"]
         tap_column = k % p["kernel_w"] * p["dilation_w"]
         index = (row * in_w + column)[:, None] + (channel * in_h * in_w + tap_row * in_w + tap_column)
-        if not p["pad_top"] and not p["pad_left"] and _inside(row, tap_row, in_h) and _inside(column, tap_column, in_w):
-            plain = kernel == 1 and p["stride_h"] == p["stride_w"] == 1 and p["out_w"] == in_w
+        inside = _inside(row, tap_row, in_h) and _inside(column, tap_column, in_w) and not behind
+        if not p["pad_top"] and not p["pad_left"] and inside:
+            plain = kernel == self.taps == 1 and p["stride_h"] == p["stride_w"] == 1 and p["out_w"] == in_w
             return index, None, (p["k_start"], p["m_start"]) if plain else None
         # As unsigned numbers, negative positions are too large as well: one comparison for both ends.
         outside = (row[:, None] + tap_row).view(np.uint64) >= in_h
         outside |= (column[:, None] + tap_column).view(np.uint64) >= in_w
+        if behind:
+            outside[:, k >= kernel] = True
         places = np.flatnonzero(outside)
         return index, places if places.size else None, None
 

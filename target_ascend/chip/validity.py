@@ -120,12 +120,13 @@ def build_rule(site: Site) -> Rule:
 def _img2col_rule(site: Site) -> Rule:
     gather = Img2col(site)
     m1, k1, rows, c0 = site.instr.operands[0].sizes
+    pixel = site.instr.operands[1].sizes[3]
 
     def rule(counters: Counters, sources: list[Mask], _old: Mask | None) -> Mask:
         index, outside, _ = gather.index(counters)
-        columns = sources[0].reshape(-1, c0).take(index, axis=0, mode="clip")
+        columns = sources[0].reshape(-1, pixel).take(index, axis=0, mode="clip")
         if outside is not None:
-            columns.reshape(-1, c0)[outside] = True
+            columns.reshape(-1, pixel)[outside] = True
         return columns.reshape(m1, rows, k1, c0).transpose(0, 2, 1, 3)
 
     return rule

@@ -360,7 +360,8 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         "load3d", "img2col", 2, _LOAD3D_PARAMS, immediate=True,
         doc="L1 (c1, in_h, in_w, c0) -> L0A (m1, k1, 16, c0). Row m = m_start + 16*i + r is the output position "
         "(m // out_w, m % out_w); column block k = k_start + j is ((c1 * kernel_h) + kh) * kernel_w + kw. Reads "
-        "outside in_h x in_w give the immediate",
+        "outside in_h x in_w give the immediate. Of (1, in_h, in_w, c), c < c0 channels, a block holds c0 / c positions "
+        "of the kernel one after another; those behind the last give the immediate",
     ),
     Opcode.LOAD_SCALAR: OpcodeSpec(
         "load_scalar", "scalar_load", 1, ("register", "extent"), writes=False,

@@ -98,10 +98,11 @@ class MovePath:
 
 @dataclass(frozen=True, slots=True)
 class Load3d:
-    """img2col from L1 to L0A."""
+    """img2col from L1 to L0A; `small_channels[dtype]`: channels of a pixel that it takes besides blocks of C0."""
 
     latency_cycles: Annotated[int, within(0, 1_000_000)]
     bytes_per_cycle: Annotated[int, within(1, 65_536)]
+    small_channels: Annotated[dict[str, int], within(1, 1024)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,16 @@ ALIASES: dict[str, Alias] = {
 
 SYNONYMS = {"ddr_bandwidth": "hbm_bandwidth", "ddr_latency": "hbm_latency", "clock": "frequency", "aicores": "cores"}
 
-COMPILED = ("buffers.*", "alignment.*", "cores.*", "c0.*", "n0", "sync.event_ids", "limits.*")
+COMPILED = (
+    "buffers.*",
+    "alignment.*",
+    "cores.*",
+    "c0.*",
+    "n0",
+    "load3d.small_channels.*",
+    "sync.event_ids",
+    "limits.*",
+)
 """Numbers that kernels are built by, so that another value is another program. The L2's size is none of them."""
 
 _LISTS = {"cube.tile": ("m", "k", "n"), "vector.ops": ("per_repeat", "fixed")}

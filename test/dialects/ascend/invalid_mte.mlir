@@ -119,6 +119,17 @@ ascend.kernel @k() blocks(1) {
 
 ascend.kernel @k() blocks(1) {
   ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<2x4x4x4xf16, #ascend.l1>
+    %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0a>
+    // expected-error@+1 {{moves (c1, h, w, c0) to (m1, k1, 16, c0)}}
+    ascend.mte.load3d %a to %b {in_h = 4, in_w = 4, kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0, pad_left = 0, out_w = 4} m_start(0) k_start(0) : memref<2x4x4x4xf16, #ascend.l1> to memref<1x1x16x16xf16, #ascend.l0a>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
     %a = ascend.alloc "a" : memref<1x4x4x16xf16, #ascend.l1>
     %b = ascend.alloc "b" : memref<1x1x16x16xf16, #ascend.l0a>
     // expected-error@+1 {{in_h 5, in_w 4 differ from the source}}

@@ -51,3 +51,13 @@ ascend.kernel @img2col() blocks(2) {
     }
   }
 }
+
+// CHECK: ascend.kernel @img2col_of_few_channels
+ascend.kernel @img2col_of_few_channels() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %x = ascend.alloc "x" : memref<1x9x11x4xf16, #ascend.l1>
+    %l0a = ascend.alloc "l0a" : memref<2x3x16x16xf16, #ascend.l0a>
+    // CHECK: ascend.mte.load3d %x to %l0a {{.*}} : memref<1x9x11x4xf16, #ascend.l1> to memref<2x3x16x16xf16, #ascend.l0a>
+    ascend.mte.load3d %x to %l0a {in_h = 9, in_w = 11, kernel_h = 3, kernel_w = 3, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 1, pad_left = 1, out_w = 11} m_start(0) k_start(0) : memref<1x9x11x4xf16, #ascend.l1> to memref<2x3x16x16xf16, #ascend.l0a>
+  }
+}

@@ -17,6 +17,7 @@ from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.loops import version_index
 from graph_engine.lowering.kernels.step import Step
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
 CASES = {
     # name: (batch, cin, h, w, cout, kernel, strides, dilations, pads, bias)
@@ -52,6 +53,23 @@ def pack_weights(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     padded = np.zeros((n1 * 16, c1 * 16, h, k), w.dtype)
     padded[:n, :c] = w
     return padded.reshape(n1, 16, c1, 16, h, k).transpose(2, 4, 5, 0, 1, 3)
+
+
+def pack_small(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """NCHW of at most four channels -> NC1HWC0_C04, written out here on its own."""
+    n, c, h, w = x.shape
+    padded = np.zeros((n, 1, h, w, 4), x.dtype)
+    padded[:, 0, :, :, :c] = x.transpose(0, 2, 3, 1)
+    return padded
+
+
+def pack_small_weights(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """OIHW of at most four channels -> FRACTAL_Z_C04, written out here on its own."""
+    n, c, h, k = w.shape
+    n1, k1 = -(-n // 16), -(-h * k // 4)
+    padded = np.zeros((n1 * 16, k1 * 4, 4), w.dtype)
+    padded[:n, : h * k, :c] = w.transpose(0, 2, 3, 1).reshape(n, h * k, c)
+    return padded.reshape(n1, 16, k1, 16).transpose(2, 0, 1, 3)
 
 
 def direct_conv(x: Any, w: Any, strides: Any, dilations: Any, pads: Any) -> np.ndarray[Any, Any]:
@@ -97,6 +115,41 @@ def test_convolution(name: str, residual: bool) -> None:
     logical = got.transpose(0, 1, 4, 2, 3).reshape(batch, n1 * 16, ho, wo)
     assert np.abs(logical[:, :cout] - want).max() <= 2e-3 * np.abs(want).max()
     assert not logical[:, cout:].any()
+
+
+SMALL_CASES = {
+    # name: (batch, cin, h, w, cout, kernel, strides, dilations, pads, bias)
+    "7x7 stride 2": (1, 3, 37, 41, 20, (7, 7), (2, 2), (1, 1), (3, 3, 3, 3), True),
+    "3x3, 4 channels": (3, 4, 30, 34, 64, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), True),
+    "1x1, 1 channel": (1, 1, 16, 16, 16, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), False),
+    "asymmetric": (2, 2, 11, 9, 17, (2, 3), (1, 2), (2, 1), (0, 2, 1, 0), True),
+    "row in pieces": (1, 1, 1, 5000, 16, (1, 81), (1, 2), (1, 3), (0, 4, 0, 6), True),
+    "many weights": (1, 3, 20, 20, 400, (16, 16), (4, 4), (1, 1), (0, 0, 0, 0), True),
+}
+
+
+@pytest.mark.parametrize("soc", [SOC, load_soc("Ascend910B3")], ids=lambda soc: soc.name)
+@pytest.mark.parametrize("name", SMALL_CASES)
+def test_convolution_of_few_channels(name: str, soc: Soc) -> None:
+    batch, cin, h, w, cout, kernel, strides, dilations, pads, bias = SMALL_CASES[name]
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((batch, cin, h, w)).astype(np.float16)
+    f = (rng.standard_normal((cout, cin, *kernel)) / np.sqrt(cin * kernel[0] * kernel[1])).astype(np.float16)
+    b = rng.standard_normal(cout).astype(np.float32)
+    want = direct_conv(x.astype(float), f, strides, dilations, pads)
+    ho, wo = want.shape[2:]
+    if bias:
+        want += b[None, :, None, None]
+    n1 = -(-cout // 16)
+    shape = ConvShape(batch, 1, 1, h, w, n1, ho, wo, kernel, strides, dilations, pads, bias, small=4)
+    assert shape.k1 == -(-kernel[0] * kernel[1] // 4)
+    compiled = compile_kernel(build_conv2d("k", shape, Epilogue(), soc), soc)
+    inputs = [pack_small(x), pack_small_weights(f)] + ([np.pad(b, (0, -cout % 16))] if bias else [])
+    for real_bytes in (False, True):
+        got = run_kernel(compiled, inputs, (batch, n1, ho, wo, 16), np.float16, soc, real_bytes=real_bytes)
+        logical = got.transpose(0, 1, 4, 2, 3).reshape(batch, n1 * 16, ho, wo)
+        assert np.abs(logical[:, :cout] - want).max() <= 2e-3 * np.abs(want).max()
+        assert not logical[:, cout:].any()
 
 
 def versions(ops: Iterable[Operation], slot: str, at: dict[SSAValue, int]) -> Iterator[int]:

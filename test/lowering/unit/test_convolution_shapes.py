@@ -19,7 +19,7 @@ from graph_engine.dialects.ge import elementwise as ge
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.weights import constant_attr
-from graph_engine.dialects.layout import fractal_z, nc1hwc0, unpack
+from graph_engine.dialects.layout import fractal_z, fractal_z_c04, nc1hwc0, nc1hwc0_c04, unpack
 from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.cube_tiling import choose_conv_tiling
 from graph_engine.lowering.kernels.epilogue import Epilogue
@@ -64,14 +64,15 @@ EPILOGUES: dict[str, tuple[str, Any, Any]] = {
 def check(
     x: tuple[int, ...], w: tuple[int, ...], epilogue: str = "plain", bias: str = "", group: int = 1,
     strides: Pair = (1, 1), dilations: Pair = (1, 1), pads: tuple[int, ...] = (0, 0, 0, 0),
-    soc: Soc = SOC,
+    soc: Soc = SOC, small: bool = False,
 ) -> None:  # fmt: skip
     """Runs one convolution and compares all of its result, padding lanes included."""
     rng = np.random.default_rng(17)
     image = rng.standard_normal(x).astype(np.float16)
     filters = (rng.standard_normal(w) / np.sqrt(np.prod(w[1:]))).astype(np.float16)
     sums = direct(image, filters, strides, dilations, pads, group)
-    operands, arrays = [value(x, "f16", MAP), value(w, "f16", fractal_z(groups=group))], [image, filters]
+    formats = (nc1hwc0_c04(), fractal_z_c04()) if small else (MAP, fractal_z(groups=group))
+    operands, arrays = [value(x, "f16", formats[0]), value(w, "f16", formats[1])], [image, filters]
     if bias:
         vector = rng.standard_normal(w[0]).astype({"f16": np.float16, "f32": np.float32}[bias])
         sums += vector.astype(float)[:, None, None]
@@ -122,6 +123,30 @@ def test_any_shape(data: st.DataObject) -> None:
     bias, epilogue = data.draw(st.sampled_from(["", "f32", "f16"])), data.draw(st.sampled_from(sorted(EPILOGUES)))
     batch = data.draw(st.sampled_from([1, 1, 2, 3]), "batch")
     check((batch, cin * group, h, w), (cout * group, cin, *kernel), epilogue, bias, group, strides, dilations, pads)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.data())
+def test_few_channels(data: st.DataObject) -> None:
+    """At most four channels in pixels of their own: positions of the window fill the blocks of K."""
+
+    def pair(low: int, high: int) -> Pair:
+        return data.draw(st.tuples(st.integers(low, high), st.integers(low, high)))
+
+    cin, cout = data.draw(st.integers(1, 4), "cin"), data.draw(st.sampled_from([1, 7, 16, 40, 96]), "cout")
+    kernel, strides, dilations = pair(1, 7), pair(1, 4), pair(1, 3)
+    reach = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+    pads = tuple(data.draw(st.integers(0, reach[i % 2]), "pad") for i in range(4))
+    h, w = pair(1, 20)
+    assume(h + pads[0] + pads[2] > reach[0] and w + pads[1] + pads[3] > reach[1])
+    bias, batch = data.draw(st.sampled_from(["", "f32", "f16"])), data.draw(st.sampled_from([1, 2, 9]), "batch")
+    name = data.draw(
+        st.sampled_from(["Ascend310", "Ascend310P3", "Ascend910A", "Ascend310B1", "Ascend910B3", "Ascend950PR_9599"])
+    )
+    soc = load_soc(name)
+    epilogues = ["plain", "relu"] if soc.has("split") else sorted(EPILOGUES)
+    epilogue = data.draw(st.sampled_from(epilogues))
+    check((batch, cin, h, w), (cout, cin, *kernel), epilogue, bias, 1, strides, dilations, pads, soc, small=True)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness.checked_operators import run_stored
 from harness.operators import run_operator, value
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graph_engine.dialects.ge.channels import DepthToSpaceOp
@@ -22,8 +23,10 @@ from graph_engine.dialects.layout import (
     fractal_z_3d,
     fractal_z_kn,
     nc1hwc0,
+    nc1hwc0_c04,
     with_encoding,
 )
+from graph_engine.target_ascend.soc.soc import load_soc
 
 F16, F32 = element_type("f16"), element_type("f32")
 
@@ -50,6 +53,25 @@ def convert(shape: tuple[int, ...], source: Any, target: Any, elements: tuple[An
 @pytest.mark.parametrize("elements", [(F16, F16), (F32, F16)], ids=["f16", "f32-f16"])
 def test_to_nc1hwc0(shape: tuple[int, ...], elements: tuple[Any, Any]) -> None:
     convert(shape, None, nc1hwc0(), elements)
+
+
+@given(
+    st.tuples(st.integers(1, 20), st.integers(1, 4), st.integers(1, 70), st.integers(1, 70)),
+    st.sampled_from([(F16, F16), (F32, F16)]),
+    st.sampled_from(["Ascend310P3", "Ascend910B3"]),
+)
+@example((1, 3, 224, 224), (F32, F16), "Ascend310P3")
+@example((8, 4, 149, 151), (F32, F16), "Ascend310P3")
+@example((33, 1, 16, 16), (F16, F16), "Ascend310P3")
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_to_pixels_of_four_channels(shape: tuple[int, ...], elements: tuple[Any, Any], name: str) -> None:
+    n, c, h, w = shape
+    source, target = ty(shape, elements[0]), ty(shape, elements[1], nc1hwc0_c04())
+    x = numbers(shape, np.float32 if elements[0] is F32 else np.float16)
+    got = run_stored(TransDataOp(value(source), target), [x], soc=load_soc(name))
+    want = np.zeros((n, 1, h, w, 4), np.float16)
+    want[:, 0, ..., :c] = x.transpose(0, 2, 3, 1)
+    assert np.array_equal(got, want)
 
 
 @pytest.mark.parametrize("shape", [(1, 3, 30, 31), (2, 16, 7, 5), (1, 40, 3, 3), (3, 64, 1, 1), (1, 1000, 1, 1)])
