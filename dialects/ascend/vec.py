@@ -235,6 +235,22 @@ class MinOp(VectorOp):
 
 
 @irdl_op_definition
+class AndOp(VectorOp):
+    """dst = the bits that a and b share."""
+
+    name = "ascend.vec.and"
+    OPCODE: ClassVar[Opcode] = Opcode.VAND
+
+
+@irdl_op_definition
+class OrOp(VectorOp):
+    """dst = the bits that a or b has."""
+
+    name = "ascend.vec.or"
+    OPCODE: ClassVar[Opcode] = Opcode.VOR
+
+
+@irdl_op_definition
 class AddsOp(ScalarVectorOp):
     """dst = src + immediate."""
 
@@ -370,6 +386,8 @@ VECTOR_OPS: list[type[Operation]] = [
     DivOp,
     MaxOp,
     MinOp,
+    AndOp,
+    OrOp,
     AddsOp,
     MulsOp,
     MaxsOp,

@@ -29,6 +29,7 @@ from graph_engine.dialects.ascend.memory import (
     ViewOp,
     dtype_of,
     row_major,
+    shape_of,
     space_of,
     strides_of,
 )
@@ -77,6 +78,11 @@ def _memref(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DTyp
 _VECTOR: dict[str, type[InstructionOp]] = {
     op.name.removeprefix("ascend.vec."): op for op in vec.VECTOR_OPS if issubclass(op, InstructionOp)
 }
+
+
+LONGS = (DType.I64, DType.U64)
+SIGNED = {DType.U16: DType.I16, DType.U32: DType.I32}
+"""What UB holds the bits of unsigned numbers as, where the Vector unit computes the signed ones alone."""
 
 
 class _Before:
@@ -179,8 +185,25 @@ class KernelBuilder:
         self._block.add_op(new)
         return new.result
 
+    def as_type(self, view: SSAValue, dtype: DType) -> SSAValue:
+        """The same bytes as elements of another type of that width."""
+        op = view.owner
+        assert isinstance(op, ViewOp)
+        new = ViewOp(op.source, op.expr, _memref(shape_of(view), strides_of(op.result.type), dtype, space_of(view)))
+        self._block.add_op(new)
+        return new.result
+
+    def halves(self, view: SSAValue) -> SSAValue:
+        """Words as pairs of int16, which the bitwise instructions take; pairs are an innermost axis."""
+        op = view.owner
+        assert isinstance(op, ViewOp)
+        strides = (*(2 * s for s in strides_of(op.result.type)), 1)
+        new = ViewOp(op.source, op.expr * 2, _memref((*shape_of(view), 2), strides, DType.I16, Space.UB))
+        self._block.add_op(new)
+        return new.result
+
     def words(self, view: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """The low and the high int32 of an int64: of elements in device memory, or of a value in two planes of UB."""
+        """The low and the high int32 of 64 bits: of elements in device memory, or of a value in two planes of UB."""
         op = view.owner
         assert isinstance(op, ViewOp)
         if space_of(view) is Space.UB:
@@ -196,14 +219,19 @@ class KernelBuilder:
         return halves[0].result, halves[1].result
 
     def alloc_value(self, slot: str, extents: Sequence[int], dtype: DType) -> Buf:
-        """A UB buffer of a value: dense; of int64 the low words in one plane, the high ones in a second, both aligned."""
-        if dtype is not DType.I64:
-            return self.alloc(slot, Space.UB, extents, dtype)
+        """A UB buffer of a value: dense, unsigned numbers as signed ones of their bits (but bytes); of 64 bits the low
+        words in one plane, the high ones in a second, both aligned."""
+        if dtype not in LONGS:
+            return self.alloc(slot, Space.UB, extents, SIGNED.get(dtype, dtype))
         return self.alloc(slot, Space.UB, (2, -(-prod(extents) // 8) * 8), DType.I32)
 
     def copy_value(self, dst: SSAValue, src: SSAValue, dtype: DType) -> None:
-        """A move of a value to or from UB, int64 word by word."""
-        pairs = zip(self.words(dst), self.words(src), strict=True) if dtype is DType.I64 else [(dst, src)]
+        """A move of a value to or from UB, 64 bits word by word."""
+        pairs = [(dst, src)]
+        if dtype in LONGS:
+            pairs = list(zip(self.words(dst), self.words(src), strict=True))
+        elif dtype in SIGNED:
+            pairs = [tuple(v if space_of(v) is Space.UB else self.as_type(v, SIGNED[dtype]) for v in (dst, src))]
         for target, source in pairs:
             self.copy(target, source)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
@@ -73,6 +74,15 @@ class Work:
         for dtype, buffer in self.taken:
             self.scratch.give(dtype, buffer)
         self.taken.clear()
+
+    @contextmanager
+    def passing(self) -> Generator[None]:
+        """Buffers taken inside are free again behind."""
+        before = len(self.taken)
+        yield
+        for dtype, buffer in self.taken[before:]:
+            self.scratch.give(dtype, buffer)
+        del self.taken[before:]
 
     def vec(self, mnemonic: str, *sources: SSAValue, imm: float | None = None, dtype: DType = DType.F32) -> SSAValue:
         """An instruction into a buffer of its own."""

@@ -1,8 +1,8 @@
-"""Steps whose operands and result differ in type: casts, comparison, choice, logic; and what is built of masks.
+"""Steps whose operands and result differ in type: comparison, choice, logic; what is built of masks; and which types all take.
 
 Booleans are bytes of 0 and 1 in UB: the mask of `cmp` and `sel`, and a number once converted to fp16. The Vector unit
-compares floats; int32 is ordered exactly by max and a difference, which is zero or not in fp32 as well. int64 lies in
-UB as a plane of low and one of high int32 words. What the unit cannot convert directly goes through types that hold every number.
+compares floats; int32 is ordered exactly by max and a difference, which is zero or not in fp32 as well. How other
+integers lie in UB is said in `conversion_steps`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,33 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from graph_engine.lowering.kernels import bit_steps as bitwise
 from graph_engine.lowering.kernels import integer_steps as integers
 from graph_engine.lowering.kernels import trigonometry_steps as trigonometry
+from graph_engine.lowering.kernels.conversion_steps import (
+    BOOL,
+    BYTES,
+    F16,
+    F32,
+    FLOATS,
+    I32,
+    INTEGERS,
+    LONGS,
+    SHORTS,
+    STORED,
+    WORDS,
+    cast,
+    converted,
+    integer_result,
+    joined,
+    narrowed,
+    number,
+    word_of,
+)
 from graph_engine.lowering.kernels.step import Step, Value, Work
 from graph_engine.target_ascend.isa.model import PREDICATES, DType
 
-F16, F32, I32, I64, BOOL = DType.F16, DType.F32, DType.I32, DType.I64, DType.BOOL
-FLOATS, BYTES = (F16, F32), (DType.I8, DType.U8)
-WORD = 2.0**32
+U32, I64, NARROW = DType.U32, DType.I64, (*BYTES, *SHORTS)
 
 
 @dataclass(frozen=True)
@@ -30,72 +49,15 @@ class TypedStep:
     takes: Callable[[tuple[DType, ...], DType], bool]
 
 
-def number(work: Work, value: Value, to: DType) -> SSAValue:
-    """A value in another type that holds all its numbers (int64 in fp32: those of 24 bits)."""
-    if value.dtype is to:
-        return value.view
-    if value.dtype is I64:
-        return _float_of_words(work, *work.kb.words(value.view))
-    if value.dtype in (BOOL, *BYTES) and to is not F16:
-        half = work.vec("conv", value.view, dtype=F16)
-        return work.vec("convz" if to is I32 else "conv", half, dtype=to)
-    return work.vec("conv", value.view, dtype=to)
-
-
-def _float_of_words(work: Work, low: SSAValue, high: SSAValue) -> SSAValue:
-    """low + (high - sign of low) * 2^32, exact where the number fits int32 and 24 bits."""
-    rest = work.vec("sub", high, _sign_word(work, low), dtype=I32)
-    scaled = work.vec("muls", work.vec("conv", rest), imm=WORD)
-    return work.vec("add", work.vec("conv", low), scaled)
-
-
-def _sign_word(work: Work, low: SSAValue) -> SSAValue:
-    """The high word of an int32: -1 or 0."""
-    held = work.vec("maxs", low, imm=-1.0, dtype=I32)
-    work.kb.vec("mins", held, held, imm=0.0)
-    return held
-
-
-def order(work: Work, a: SSAValue, b: SSAValue) -> SSAValue:
-    """-1, 0 or 1 in fp16 as int32 a is less than, equal to or greater than b: max(a, b) is not b, minus is not a."""
-    larger = work.vec("max", a, b, dtype=I32)
-    sides = [_is_not_zero(work, work.vec("sub", larger, side, dtype=I32)) for side in (b, a)]
-    return work.vec("sub", *(work.vec("conv", side, dtype=F16) for side in sides), dtype=F16)
-
-
-def _is_not_zero(work: Work, x: SSAValue) -> SSAValue:
-    """Mask of an int32, which no conversion makes zero that is not."""
-    return work.compare("ne", work.vec("conv", x), work.constant(0.0))
-
-
-def _long_order(work: Work, a: SSAValue, b: SSAValue) -> SSAValue:
-    """The same of int64: the high words decide, then the low ones as unsigned numbers."""
-    (low_a, high_a), (low_b, high_b) = work.kb.words(a), work.kb.words(b)
-    flipped = [work.vec("adds", low, imm=-(2.0**31), dtype=I32) for low in (low_a, low_b)]
-    high = work.vec("muls", order(work, high_a, high_b), imm=2.0, dtype=F16)
-    return work.vec("add", high, order(work, *flipped), dtype=F16)
-
-
-def long_extreme(predicate: str) -> Callable[[Work, Step, Sequence[Value]], SSAValue]:
-    """The int64 of two of which the predicate holds."""
-
-    def emit(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
-        a, b = (value.view for value in operands)
-        first = work.compare(predicate, _long_order(work, a, b), work.constant(0.0, F16))
-        pairs = zip(work.kb.words(a), work.kb.words(b), strict=True)
-        return _join_words(work, *(work.vec("sel", first, *pair, dtype=I32) for pair in pairs))
-
-    return emit
-
-
 def compare(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """a predicate b."""
     predicate = PREDICATES[int(dict(step.attributes)["predicate"])]
     dtype = operands[0].dtype
-    if dtype in (I32, I64):
-        sides = (order if dtype is I32 else _long_order)(work, *(v.view for v in operands)), work.constant(0.0, F16)
+    if dtype in (*WORDS, *LONGS):
+        sides = integers.order_of(work, *operands), work.constant(0.0, F16)
     else:
-        sides = tuple(number(work, v, dtype if dtype in FLOATS else F16) for v in operands)
+        exact = dtype if dtype in FLOATS else F32 if dtype in SHORTS else F16
+        sides = tuple(number(work, v, exact) for v in operands)
     result = work.target()
     work.kb.compare(predicate, result, *sides)
     return result
@@ -104,29 +66,15 @@ def compare(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
 def select(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """x where the mask holds, else y; the bits stay."""
     mask, *choices = operands
-    if step.dtype is I64:
+    if step.dtype in LONGS:
         pairs = zip(*(work.kb.words(v.view) for v in choices), strict=True)
         chosen = [work.vec("sel", mask.view, *pair, dtype=I32) for pair in pairs]
-        return _join_words(work, *chosen)
+        return joined(work, (chosen[0], chosen[1]))
     if step.dtype in (BOOL, *BYTES):
         half = work.vec("sel", mask.view, *(number(work, v, F16) for v in choices), dtype=F16)
-        return _converted(work, half)
+        return converted(work, half)
     result = work.target()
     work.kb.vec("sel", result, mask.view, *(v.view for v in choices))
-    return result
-
-
-def _converted(work: Work, value: SSAValue, mnemonic: str = "conv") -> SSAValue:
-    """The last step of a value: into the result's type."""
-    result = work.target()
-    work.kb.vec(mnemonic, result, value)
-    return result
-
-
-def _join_words(work: Work, low: SSAValue, high: SSAValue) -> SSAValue:
-    result = work.target()
-    for word, source in zip(work.kb.words(result), (low, high), strict=True):
-        work.kb.vec("conv", word, source)
     return result
 
 
@@ -135,7 +83,7 @@ def logic(mnemonic: str) -> Callable[[Work, Step, Sequence[Value]], SSAValue]:
 
     def emit(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
         halves = [number(work, v, F16) for v in operands]
-        return _converted(work, work.vec(mnemonic, *halves, dtype=F16))
+        return converted(work, work.vec(mnemonic, *halves, dtype=F16))
 
     return emit
 
@@ -154,64 +102,6 @@ def invert(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     result = work.target()
     work.kb.compare("eq", result, half, zero)
     return result
-
-
-def cast(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
-    """Floats to integers towards zero, anything to a boolean as x != 0, everything else to the nearest number."""
-    (x,) = operands
-    source, result = x.dtype, step.dtype
-    if result is BOOL and source is not BOOL:
-        return _truth(work, x)
-    if result is I64 and source is not I64:
-        return _to_long(work, x)
-    if source is I64 and result is not I64:
-        low, high = work.kb.words(x.view)
-        return _converted(work, low if result is I32 else _float_of_words(work, low, high))
-    if source is I64:
-        return _join_words(work, *work.kb.words(x.view))
-    if source in FLOATS and result not in FLOATS:
-        if source is F32 and result in BYTES:
-            whole = work.vec("convz", x.view, dtype=I32)
-            return _converted(work, work.vec("conv", whole, dtype=F16))
-        return _converted(work, x.view, "convz")
-    if source in (BOOL, *BYTES) and result is not source:
-        half = number(work, x, F16)
-        if result is F16:
-            return _converted(work, x.view)
-        return _converted(work, half, "convz" if result is I32 else "conv")
-    return _converted(work, x.view)
-
-
-def _truth(work: Work, x: Value) -> SSAValue:
-    """x != 0."""
-    if x.dtype is I64:
-        sizes = [work.vec("abs", work.vec("conv", word)) for word in work.kb.words(x.view)]
-        value = work.vec("add", *sizes)
-    elif x.dtype is I32:
-        value = work.vec("conv", x.view)
-    else:
-        value = number(work, x, x.dtype if x.dtype in FLOATS else F16)
-    zero = work.constant(0.0, F32 if x.dtype in (F32, I32, I64) else F16)
-    result = work.target()
-    work.kb.compare("ne", result, value, zero)
-    return result
-
-
-def _to_long(work: Work, x: Value) -> SSAValue:
-    """A number as two words; an fp32 is split into a multiple of 2^32 and the rest, both exact."""
-    if x.dtype is not F32:
-        low = work.vec("convz", x.view, dtype=I32) if x.dtype is F16 else number(work, x, I32)
-        return _join_words(work, low, _sign_word(work, low))
-    short = work.compare("lt", work.vec("abs", x.view), work.constant(2.0**24))
-    whole = work.vec("conv", work.vec("convz", x.view, dtype=I32))
-    whole = work.vec("sel", short, whole, x.view)
-    multiple = work.vec("conv", work.vec("muls", whole, imm=1 / WORD), dtype=I32)
-    rest = work.vec("sub", whole, work.vec("muls", work.vec("conv", multiple), imm=WORD))
-    half = work.compare("ge", rest, work.constant(WORD / 2))
-    rest = work.vec("sel", half, work.vec("adds", rest, imm=-WORD), rest)
-    low = work.vec("conv", rest, dtype=I32)
-    high = work.vec("conv", work.vec("muls", work.vec("sub", whole, rest), imm=1 / WORD), dtype=I32)
-    return _join_words(work, low, work.vec("add", high, _sign_word(work, low), dtype=I32))
 
 
 def rounded(mnemonic: str) -> Callable[[Work, Step, Sequence[Value]], SSAValue]:
@@ -233,7 +123,7 @@ def sign(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """1 where x > 0, minus 1 where x < 0; no number stays none."""
     (x,) = operands
     if x.dtype is I32:
-        return _converted(work, order(work, x.view, work.vec("dup", imm=0.0, dtype=I32)), "convz")
+        return converted(work, integers.order(work, x.view, work.vec("dup", imm=0.0, dtype=I32)), "convz")
     zero = work.constant(0.0, x.dtype)
     sides = [number(work, Value(work.compare(p, x.view, zero), BOOL), x.dtype) for p in ("gt", "lt")]
     value = work.vec("sub", *sides, dtype=x.dtype)
@@ -247,7 +137,7 @@ def magnitude(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """|x|; of int32 the larger of x and -x."""
     (x,) = operands
     if x.dtype in FLOATS:
-        return _converted(work, x.view, "abs")
+        return converted(work, x.view, "abs")
     negative = work.vec("muls", x.view, imm=-1.0, dtype=I32)
     result = work.target()
     work.kb.vec("max", result, x.view, negative)
@@ -262,7 +152,7 @@ def power(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """
     exponent = dict(step.attributes).get("exponent")
     if exponent is not None:
-        return _converted(work, _whole_power(work, number(work, operands[0], F32), int(exponent)))
+        return converted(work, _whole_power(work, number(work, operands[0], F32), int(exponent)))
     x, y = (number(work, v, F32) for v in operands)
     value = work.vec("exp", work.vec("mul", y, work.vec("ln", work.vec("abs", x))))
     half = work.vec("muls", y, imm=0.5)
@@ -276,33 +166,61 @@ def power(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     value = work.vec("sel", work.compare("lt", x, zero), signed, value)
     value = work.vec("sel", work.compare("eq", y, zero), one, value)
     value = work.vec("sel", work.compare("eq", x, one), one, value)
-    return _converted(work, value)
-
-
-FARTHEST = 1024.0
-"""Steps beyond which 8 bits are at their end whatever the zero point."""
+    return converted(work, value)
 
 
 def quantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
-    """round(x / scale) + zero point, cut to 8 bits by the last conversion; behind the rounding fp16 holds every number."""
+    """round(x / scale) + zero point, cut to the integers of the result in fp32, which holds them all."""
     x, scale, zero = operands
-    real = work.vec("div", number(work, x, F32), scale.view)
-    work.kb.vec("maxs", real, real, imm=-FARTHEST)
-    work.kb.vec("mins", real, real, imm=FARTHEST)
-    whole = work.vec("conv", work.vec("conv", real, dtype=I32), dtype=F16)
-    return _converted(work, work.vec("add", whole, number(work, zero, F16), dtype=F16))
+    low, high = limits(step.dtype)
+    real = work.vec("div", number(work, x, F32), number(work, scale, F32))
+    work.kb.vec("maxs", real, real, imm=2.0 * (low - high))
+    work.kb.vec("mins", real, real, imm=2.0 * (high - low))
+    whole = work.vec("conv", work.vec("conv", real, dtype=I32))
+    whole = work.vec("add", whole, number(work, zero, F32))
+    work.kb.vec("maxs", whole, whole, imm=float(low))
+    work.kb.vec("mins", whole, whole, imm=float(high))
+    if step.dtype in BYTES:
+        return converted(work, work.vec("conv", whole, dtype=F16))
+    return narrowed(work, work.vec("conv", whole, dtype=I32), step.dtype)
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """The smallest and the largest number of an integer type."""
+    span = 256**dtype.bytes
+    return (0, span - 1) if dtype in (DType.U8, DType.U16) else (-span // 2, span // 2 - 1)
 
 
 def dequantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """(x - zero point) * scale, in fp32 and rounded once."""
     x, scale, zero = operands
-    steps = work.vec("sub", number(work, x, F16), number(work, zero, F16), dtype=F16)
-    real = work.vec("conv", steps)
+    between = F16 if x.dtype in BYTES else I32 if x.dtype is I32 else F32
+    steps = work.vec("sub", number(work, x, between), number(work, zero, between), dtype=between)
+    real = steps if between is F32 else work.vec("conv", steps)
+    factor = number(work, scale, F32)
     if step.dtype is F32:
         result = work.target()
-        work.kb.vec("mul", result, real, scale.view)
+        work.kb.vec("mul", result, real, factor)
         return result
-    return _converted(work, work.vec("mul", real, scale.view))
+    return converted(work, work.vec("mul", real, factor))
+
+
+def float_rest(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+    """What a / b leaves, with the sign of b, or of a if the step says `fmod`, in fp32; exact where quotient times b is."""
+    a, b = (number(work, v, F32) for v in operands)
+    left, zero = a, work.constant(0.0)
+    for _ in range(2):
+        quotient = work.vec("conv", work.vec("convz", work.vec("div", left, b), dtype=I32))
+        left = work.vec("sub", left, work.vec("mul", quotient, b))
+    size = work.vec("abs", b)
+    direction = a if dict(step.attributes)["fmod"] else b
+    # Counted in the direction of the sign that it has to have, the rest is from 0 on to below |b|.
+    below = work.compare("lt", direction, zero)
+    counted = work.vec("sel", below, work.vec("muls", left, imm=-1.0), left)
+    for predicate, mnemonic, limit in (("lt", "add", zero), ("ge", "sub", size)):
+        beyond = work.compare(predicate, counted, limit)
+        counted = work.vec("sel", beyond, work.vec(mnemonic, counted, size), counted)
+    return converted(work, work.vec("sel", below, work.vec("muls", counted, imm=-1.0), counted))
 
 
 def _whole_power(work: Work, x: SSAValue, exponent: int) -> SSAValue:
@@ -321,7 +239,7 @@ def in_fp32(function: Callable[[Work, SSAValue], SSAValue]) -> TypedStep:
     """A function of one fp32 value, rounded once."""
 
     def emit(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
-        return _converted(work, function(work, number(work, operands[0], F32)))
+        return converted(work, function(work, number(work, operands[0], F32)))
 
     return TypedStep(emit, _floats)
 
@@ -330,67 +248,90 @@ def _floats(operands: tuple[DType, ...], result: DType) -> bool:
     return all(dtype in FLOATS for dtype in (*operands, result))
 
 
-def _all(dtype: DType) -> Callable[[tuple[DType, ...], DType], bool]:
-    return lambda operands, result: {*operands, result} == {dtype}
-
-
-def _booleans(operands: tuple[DType, ...], result: DType) -> bool:
-    return all(dtype is BOOL for dtype in (*operands, result))
-
-
-def _floats_or_int32(operands: tuple[DType, ...], result: DType) -> bool:
-    return _floats(operands, result) or set(operands) | {result} == {I32}
-
-
-_STORED = (*FLOATS, I32, I64, BOOL, *BYTES)
-
-
-def _compared(operands: tuple[DType, ...], result: DType) -> bool:
-    return operands[0] in _STORED
-
-
-def _chosen(operands: tuple[DType, ...], result: DType) -> bool:
-    return result in _STORED
-
-
-def _cast_types(operands: tuple[DType, ...], result: DType) -> bool:
-    """Narrower integers wrap around, for which there is no instruction."""
-    (source,) = operands
-    if source not in _STORED or result not in _STORED:
-        return False
-    return source in (*FLOATS, BOOL, result) or result not in BYTES
+def _stored(operands: tuple[DType, ...], result: DType) -> bool:
+    return all(dtype in STORED for dtype in (*operands, result))
 
 
 def _quantised(operands: tuple[DType, ...], result: DType) -> bool:
-    return operands[0] in FLOATS and operands[1] is F32 and operands[2] is result and result in BYTES
+    return operands[0] in FLOATS and operands[1] in FLOATS and operands[2] is result and result in NARROW
 
 
 def _dequantised(operands: tuple[DType, ...], result: DType) -> bool:
-    return operands[0] in BYTES and operands[1] is F32 and result in FLOATS
+    return operands[0] in (*NARROW, I32) and operands[1] in FLOATS and result in FLOATS
 
+
+def by_type(*choices: tuple[Sequence[DType], integers.Emit]) -> TypedStep:
+    """An operator whose operands and result are of one type, with a sequence for some of these each."""
+    table = {dtype: emit for types, emit in choices for dtype in types}
+
+    def emit(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+        return table[operands[0].dtype](work, step, operands)
+
+    return TypedStep(emit, lambda operands, result: set(operands) == {result} and result in table)
+
+
+def _bits(of_booleans: integers.Emit, of_words: Callable[[Work, Sequence[SSAValue]], SSAValue]) -> TypedStep:
+    every = integers.word_by_word(of_words)
+    return by_type(((BOOL,), of_booleans), (NARROW, integers.widened(every)), ((*WORDS, *LONGS), every))
+
+
+def _quotient(*, rest: bool) -> tuple[tuple[Sequence[DType], integers.Emit], ...]:
+    of_words, of_longs = integers.division(rest=rest), integers.long_division(rest=rest)
+    return (
+        (NARROW, integers.widened(of_words)), ((I32,), of_words), ((U32,), integers.as_longs(of_longs)), (LONGS, of_longs)
+    )  # fmt: skip
+
+
+def _as_it_is(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+    return integer_result(work, operands[0], step.dtype) if step.dtype in LONGS else converted(work, operands[0].view)
+
+
+def _negative(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+    return converted(work, work.vec("muls", word_of(work, operands[0]), imm=-1.0, dtype=I32))
+
+
+_SIGNED, _UNSIGNED = (DType.I8, DType.I16), (DType.U8, DType.U16, U32, DType.U64)
 
 TYPED: dict[str, TypedStep] = {
     "ge.quantize": TypedStep(quantise, _quantised),
     "ge.dequantize": TypedStep(dequantise, _dequantised),
-    "ge.cast": TypedStep(cast, _cast_types),
-    "ge.compare": TypedStep(compare, _compared),
-    "ge.select": TypedStep(select, _chosen),
-    "ge.and": TypedStep(logic("min"), _booleans),
-    "ge.or": TypedStep(logic("max"), _booleans),
-    "ge.xor": TypedStep(differ, _booleans),
-    "ge.not": TypedStep(invert, _booleans),
+    "ge.cast": TypedStep(cast, _stored),
+    "ge.compare": TypedStep(compare, _stored),
+    "ge.select": TypedStep(select, _stored),
+    "ge.and": _bits(logic("min"), bitwise.both),
+    "ge.or": _bits(logic("max"), bitwise.either),
+    "ge.xor": _bits(differ, bitwise.one_of),
+    "ge.not": _bits(invert, bitwise.flipped),
+    "ge.shift": by_type((INTEGERS, bitwise.shift)),
     "ge.floor": TypedStep(rounded("convf"), _floats),
     "ge.ceil": TypedStep(rounded("convc"), _floats),
     "ge.round": TypedStep(rounded("conv"), _floats),
-    "ge.sign": TypedStep(sign, _floats_or_int32),
-    "ge.abs": TypedStep(magnitude, _floats_or_int32),
+    "ge.sign": by_type(((*FLOATS, I32), sign), (_SIGNED, integers.widened(sign)), ((I64,), integers.long_sign)),
+    "ge.abs": by_type(
+        ((*FLOATS, I32), magnitude), (_SIGNED, integers.widened(magnitude)), ((I64,), integers.long_sizes),
+        (_UNSIGNED, _as_it_is),
+    ),
+    "ge.neg": by_type((NARROW, integers.widened(_negative)), ((U32,), _negative), (LONGS, integers.long_negative)),
     "ge.pow": TypedStep(power, _floats),
-    "ge.add": TypedStep(integers.long_sum(order, minus=False), _all(I64)),
-    "ge.sub": TypedStep(integers.long_sum(order, minus=True), _all(I64)),
-    "ge.maximum": TypedStep(long_extreme("ge"), _all(I64)),
-    "ge.minimum": TypedStep(long_extreme("le"), _all(I64)),
-    "ge.div": TypedStep(integers.division(order, rest=False), _all(I32)),
-    "ge.mod": TypedStep(integers.division(order, rest=True), _all(I32)),
+    **{
+        f"ge.{name}": by_type(
+            (NARROW, integers.widened(integers.words(name))), ((U32,), integers.words(name)), (LONGS, of_longs)
+        )
+        for name, of_longs in (
+            ("add", integers.long_sum(minus=False)),
+            ("sub", integers.long_sum(minus=True)),
+            ("mul", integers.long_product),
+        )
+    },
+    **{
+        f"ge.{name}": by_type((NARROW, integers.widened(integers.words(mnemonic))), ((U32, *LONGS), extreme))
+        for name, mnemonic, extreme in (
+            ("maximum", "max", integers.extreme("ge")),
+            ("minimum", "min", integers.extreme("le")),
+        )
+    },
+    "ge.div": by_type(*_quotient(rest=False)),
+    "ge.mod": by_type(*_quotient(rest=True), (FLOATS, float_rest)),
     **{name: in_fp32(function) for name, function in trigonometry.FUNCTIONS.items()},
-}
+}  # fmt: skip
 """Operators whose types differ, or that need masks; of what they do not take here, some are in `vector_steps` as well."""

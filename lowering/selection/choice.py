@@ -16,7 +16,7 @@ from graph_engine.dialects.ge.core import GeOp, Tensor, elements_of
 from graph_engine.dialects.ge.elementwise import CastOp, PowOp
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import element_name, shape_of_type
-from graph_engine.dialects.ge.logic import CompareOp
+from graph_engine.dialects.ge.logic import CompareOp, ShiftOp
 from graph_engine.dialects.ge.quantization import ScaledOp
 from graph_engine.dialects.ge.weights import materialize
 from graph_engine.dialects.layout import NC1HWC0, NDC1HWC0, Encoding, FractalNZ, encoding_of, is_plain, physical_shape
@@ -142,6 +142,8 @@ def _step_attributes(op: GeOp) -> dict[str, float]:
         return {"tanh": float(op.approximate.data == "tanh")}
     if isinstance(op, CompareOp):
         return {"predicate": float(PREDICATES.index(op.predicate.data))}
+    if isinstance(op, ShiftOp):
+        return {"left": float(op.direction.data == "left")}
     if isinstance(op, PowOp):
         return _whole_exponent(op.rhs)
     return {name: float(value) for name, value in op.attribute_values().items()}

@@ -37,6 +37,8 @@ _BINARY: dict[Opcode, Any] = {
     Opcode.VDIV: np.divide,
     Opcode.VMAX: np.maximum,
     Opcode.VMIN: np.minimum,
+    Opcode.VAND: np.bitwise_and,
+    Opcode.VOR: np.bitwise_or,
     Opcode.VADDS: np.add,
     Opcode.VMULS: np.multiply,
     Opcode.VMAXS: np.maximum,
@@ -44,6 +46,7 @@ _BINARY: dict[Opcode, Any] = {
 }
 _EXACT = {Opcode.VMAX, Opcode.VMIN, Opcode.VMAXS, Opcode.VMINS, Opcode.VRELU, Opcode.VABS}
 _FLOAT_ONLY = {Opcode.VDIV, Opcode.VLRELU, Opcode.VEXP, Opcode.VLN, Opcode.VSQRT, Opcode.VRSQRT, Opcode.VREC}
+_INTEGER_ONLY = {Opcode.VAND, Opcode.VOR}
 _REDUCE: dict[Opcode, Any] = {Opcode.VCADD: np.add, Opcode.VCMAX: np.maximum, Opcode.VCMIN: np.minimum}
 
 
@@ -53,7 +56,8 @@ def _check(site: Site) -> DType:
     dtype = operands[0].dtype
     if any(o.dtype is not dtype or o.sizes != operands[0].sizes for o in operands):
         raise site.fail("operands differ: " + ", ".join(f"{o.sizes} {o.dtype.mlir}" for o in operands))
-    if dtype not in FLOATS and (dtype not in INTEGERS or site.instr.opcode in _FLOAT_ONLY):
+    refused = site.instr.opcode in (_INTEGER_ONLY if dtype in FLOATS else _FLOAT_ONLY)
+    if refused or dtype not in (*FLOATS, *INTEGERS):
         raise site.fail(f"does not take {dtype.mlir}")
     return dtype
 

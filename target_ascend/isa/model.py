@@ -241,6 +241,8 @@ class Opcode(IntEnum):
     VMAX = 0x44
     VMIN = 0x45
     VCMP = 0x46
+    VAND = 0x47
+    VOR = 0x48
     # vector: source and immediate
     VADDS = 0x50
     VMULS = 0x51
@@ -406,6 +408,8 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         "cmp", "compare", 3, ("predicate",),
         doc="dst (i1) = a predicate b: 0 eq, 1 ne, 2 lt, 3 le, 4 gt, 5 ge; with a nan only ne holds",
     ),
+    Opcode.VAND: OpcodeSpec("and", "binary", 3, doc="dst = the bits that a and b share; integers"),
+    Opcode.VOR: OpcodeSpec("or", "binary", 3, doc="dst = the bits that a or b has; integers"),
     Opcode.VADDS: OpcodeSpec("adds", "scalar", 2, immediate=True),
     Opcode.VMULS: OpcodeSpec("muls", "scalar", 2, immediate=True),
     Opcode.VMAXS: OpcodeSpec("maxs", "scalar", 2, immediate=True),

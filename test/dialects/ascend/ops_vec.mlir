@@ -20,6 +20,12 @@ ascend.kernel @two_sources() blocks(1) {
     ascend.vec.max %a, %b to %c : memref<8x16xf16, #ascend.ub>, memref<8x16xf16, #ascend.ub> to memref<8x16xf16, #ascend.ub>
     // CHECK-NEXT: ascend.vec.min %a, %b to %c : memref<8x16xf16, #ascend.ub>, memref<8x16xf16, #ascend.ub> to memref<8x16xf16, #ascend.ub>
     ascend.vec.min %a, %b to %c : memref<8x16xf16, #ascend.ub>, memref<8x16xf16, #ascend.ub> to memref<8x16xf16, #ascend.ub>
+    %i = ascend.alloc "i" : memref<8x16xi16, #ascend.ub>
+    %j = ascend.alloc "j" : memref<8x16xi16, #ascend.ub>
+    // CHECK: ascend.vec.and %i, %j to %j : memref<8x16xi16, #ascend.ub>, memref<8x16xi16, #ascend.ub> to memref<8x16xi16, #ascend.ub>
+    ascend.vec.and %i, %j to %j : memref<8x16xi16, #ascend.ub>, memref<8x16xi16, #ascend.ub> to memref<8x16xi16, #ascend.ub>
+    // CHECK: ascend.vec.or %i, %j to %j : memref<8x16xi16, #ascend.ub>, memref<8x16xi16, #ascend.ub> to memref<8x16xi16, #ascend.ub>
+    ascend.vec.or %i, %j to %j : memref<8x16xi16, #ascend.ub>, memref<8x16xi16, #ascend.ub> to memref<8x16xi16, #ascend.ub>
   }
 }
 

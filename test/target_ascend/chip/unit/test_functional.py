@@ -123,6 +123,18 @@ def test_elementwise_half_rounds_once(
 
 
 @MODES
+@pytest.mark.parametrize(("opcode", "function"), [(Opcode.VAND, np.bitwise_and), (Opcode.VOR, np.bitwise_or)])
+def test_bits(opcode: Opcode, function: Any, real_bytes: bool) -> None:
+    """Integers alone have bits that join."""
+    arrays = [array.view(np.int16) for array in (X, Y)]
+    kernel, inputs, size = vector_case(opcode, arrays, DType.I16, DType.I16, X.shape)
+    (raw,) = run(kernel, inputs, [size], real_bytes)
+    np.testing.assert_array_equal(raw.view(np.int16).reshape(X.shape), function(*arrays))
+    with pytest.raises(GraphEngineError, match="does not take f16"):
+        run(*vector_case(opcode, [X, Y], F16, F16, X.shape)[:2], [size], real_bytes)
+
+
+@MODES
 @pytest.mark.parametrize(
     ("opcode", "function"), [(Opcode.VCADD, np.sum), (Opcode.VCMAX, np.max), (Opcode.VCMIN, np.min)]
 )
