@@ -18,7 +18,7 @@ from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import SPACE_ATTRS, AllocOp, BlocksOp, KernelOp, LoopOp, ViewOp
 from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
-from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
+from graph_engine.dialects.ascend.sync import BarrierOp, BlockSetOp, BlockWaitOp, SetFlagOp, WaitFlagOp
 from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.dialects.ge.interning import element_type
 from graph_engine.errors import GraphEngineError
@@ -37,7 +37,6 @@ from graph_engine.target_ascend.isa.model import (
     Operand,
     Pipe,
     Rotate,
-    Space,
 )
 
 _OPERATIONS: dict[Opcode, type[InstructionOp]] = {
@@ -79,7 +78,7 @@ class _Decoder:
 
     def run(self) -> KernelOp:
         """Decodes the arguments, then the body."""
-        arguments = [b for b in self.kernel.buffers if b.space is Space.GM]
+        arguments = self.kernel.buffers[: len(self.kernel.arg_access)]
         types = [_memref(b, self.dtypes.get(i, DType.U8)) for i, b in enumerate(arguments)]
         op = KernelOp(self.kernel.name, types, self.kernel.arg_access, self.kernel.block_dim)
         op.set_core(self.kernel.core_kind)
@@ -89,7 +88,7 @@ class _Decoder:
         for node in self.kernel.body:
             if not isinstance(node, Blocks):
                 raise GraphEngineError(f"kernel {self.kernel.name}: instructions outside of blocks")
-            blocks = BlocksOp(node.lo, node.hi)
+            blocks = BlocksOp(node.lo, node.hi, node.part)
             blocks.body.block.args[0].name_hint = "blk"
             op.body.block.add_op(blocks)
             self.allocs.clear()
@@ -138,7 +137,7 @@ class _Decoder:
     def buffer(self, operand: Operand) -> SSAValue:
         """The argument or alloc that an operand lies in."""
         buffer = self.kernel.buffers[operand.buffer]
-        if buffer.space is Space.GM:
+        if operand.buffer < len(self.arguments):
             return self.arguments[buffer.address]
         depth, phase = self.place(operand.rotate)
         key = (operand.buffer, depth, phase)
@@ -182,6 +181,10 @@ class _Decoder:
             rotate = instr.event_rotate
             index = self.expr(rotate.index) if rotate else None
             return flag(Pipe(source), Pipe(target), event, rotate.count if rotate else 1, index)
+        if instr.opcode is Opcode.BLOCK_SET:
+            return BlockSetOp(instr.pipe, instr.params[0].const)
+        if instr.opcode is Opcode.BLOCK_WAIT:
+            return BlockWaitOp(instr.params[0].const)
         if instr.opcode is Opcode.BARRIER:
             return BarrierOp(Pipe(instr.params[0].const))
         dst, *sources = (self.operand(operand) for operand in instr.operands)

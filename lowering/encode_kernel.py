@@ -24,7 +24,7 @@ from graph_engine.dialects.ascend.memory import (
 )
 from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
-from graph_engine.dialects.ascend.sync import BarrierOp, FlagOp
+from graph_engine.dialects.ascend.sync import BarrierOp, BlockSetOp, BlockWaitOp, FlagOp
 from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.kernels.loops import version_index
@@ -105,7 +105,7 @@ class _Encoder:
         for op in block.ops:
             if isinstance(op, BlocksOp):
                 self.slots[op.body.block.args[0]] = 0
-                nodes.append(Blocks(op.lo.value.data, op.hi.value.data, self.body(op.body.block, 1)))
+                nodes.append(Blocks(op.lo.value.data, op.hi.value.data, self.body(op.body.block, 1), op.part))
             elif isinstance(op, LoopOp):
                 self.slots[op.body.block.args[0]] = depth
                 nodes.append(Loop(op.trip.value.data, self.body(op.body.block, depth + 1)))
@@ -163,6 +163,10 @@ class _Encoder:
         if isinstance(op, BarrierOp):
             pipe = Pipe[op.pipe.data]
             return Instr(Opcode.BARRIER, pipe, params=(Affine(pipe),))
+        if isinstance(op, BlockSetOp):
+            return Instr(Opcode.BLOCK_SET, Pipe[op.pipe.data], params=(Affine(op.flag.value.data),))
+        if isinstance(op, BlockWaitOp):
+            return Instr(Opcode.BLOCK_WAIT, Pipe.S, params=(Affine(op.flag.value.data),))
         if not isinstance(op, InstructionOp):
             raise GraphEngineError(f"kernel {self.kernel.sym_name.data}: {op.name} is not an instruction")
         operands = tuple(self.operand(v) for v in (op.dst, *op.sources))

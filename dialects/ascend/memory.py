@@ -42,7 +42,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
 from graph_engine.dialects.operator_class import Operator
-from graph_engine.target_ascend.isa.model import CoreKind, DType, Space
+from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Space
 
 
 class SpaceAttr(ParametrizedAttribute):
@@ -161,14 +161,17 @@ def dtype_of(ty: Attribute) -> DType:
 
 CORE = "core"
 """Attribute of a kernel for a chip whose Cube and Vector have cores of their own."""
-_CORES = {CoreKind.CUBE_CORE: "cube", CoreKind.VECTOR_CORE: "vector"}
+_CORES = {CoreKind.CUBE_CORE: "cube", CoreKind.VECTOR_CORE: "vector", CoreKind.MIXED: "mixed"}
+PART_NAMES = {part: part.name.lower() for part in TEAM}
+"""Of the cores of a team."""
 
 
 @irdl_op_definition
 class KernelOp(Operator):
     """A kernel: global-memory arguments, `block_dim` blocks, a body of `ascend.blocks`.
 
-    `arg_access[i]` says whether argument i is read ("r"), written ("w") or both ("rw").
+    `arg_access[i]` says whether argument i is read ("r"), written ("w") or both ("rw"). In a mixed kernel each core of a
+    team has `ascend.blocks` of its own, and what they exchange lies in the last arguments, which are both.
     """
 
     name = "ascend.kernel"
@@ -207,17 +210,23 @@ class KernelOp(Operator):
         self._verify_slots()
         if CORE in self.attributes and self.core is CoreKind.AI_CORE:
             raise VerifyException(f"ascend.kernel: {CORE} must be {' or '.join(_CORES.values())}")
-        covered = 0
+        parts = TEAM if self.core is CoreKind.MIXED else (Part.WHOLE,)
+        covered = dict.fromkeys(parts, 0)
         for op in block.ops:
             if not isinstance(op, BlocksOp):
                 raise VerifyException(f"ascend.kernel: only ascend.blocks may stand at the top, got {op.name}")
-            if op.lo.value.data != covered:
+            if op.part not in covered:
+                raise VerifyException(
+                    f"ascend.kernel: blocks of a mixed kernel name a part, others none, got {op.part.name}"
+                )
+            if op.lo.value.data != covered[op.part]:
                 raise VerifyException("ascend.kernel: ascend.blocks must cover the blocks in order without a gap")
-            covered = op.hi.value.data
-        if covered != self.block_dim.value.data:
-            raise VerifyException(
-                f"ascend.kernel: blocks 0..{covered} covered, block_dim is {self.block_dim.value.data}"
-            )
+            covered[op.part] = op.hi.value.data
+        for end in covered.values():
+            if end != self.block_dim.value.data:
+                raise VerifyException(
+                    f"ascend.kernel: blocks 0..{end} covered, block_dim is {self.block_dim.value.data}"
+                )
 
     @property
     def core(self) -> CoreKind:
@@ -282,40 +291,55 @@ class KernelOp(Operator):
 
 @irdl_op_definition
 class BlocksOp(Operator):
-    """The body of the launch's blocks lo <= %blk < hi: `ascend.blocks %blk = 0 to 7 { ... }`."""
+    """The body of the launch's blocks lo <= %blk < hi: `ascend.blocks %blk = 0 to 7 { ... }`.
+
+    In a mixed kernel that of one core of their teams: `ascend.blocks cube %blk = 0 to 7 { ... }`.
+    """
 
     name = "ascend.blocks"
 
     lo = prop_def(IntegerAttr.constr(i32))
     hi = prop_def(IntegerAttr.constr(i32))
+    part_name = opt_prop_def(StringAttr)
     body = region_def("single_block")
 
     traits = traits_def(NoTerminator())
 
-    def __init__(self, lo: int, hi: int):
+    def __init__(self, lo: int, hi: int, part: Part = Part.WHOLE):
         super().__init__(
-            properties={"lo": IntegerAttr(lo, 32), "hi": IntegerAttr(hi, 32)},
+            properties={"lo": IntegerAttr(lo, 32), "hi": IntegerAttr(hi, 32)}
+            | ({"part_name": StringAttr(PART_NAMES[part])} if part in PART_NAMES else {}),
             regions=[Region(Block(arg_types=[INDEX]))],
         )
 
+    @property
+    def part(self) -> Part:
+        """Who of a team runs it."""
+        return Part[self.part_name.data.upper()] if self.part_name is not None else Part.WHOLE
+
     def verify_(self) -> None:
+        if self.part_name is not None and self.part_name.data not in PART_NAMES.values():
+            raise VerifyException(
+                f"ascend.blocks: a part is {', '.join(PART_NAMES.values())}, not {self.part_name.data}"
+            )
         if not 0 <= self.lo.value.data < self.hi.value.data:
             raise VerifyException("ascend.blocks: needs 0 <= lo < hi")
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
+        printer.print_string(f" {self.part_name.data} " if self.part_name is not None else " ")
         printer.print_ssa_value(self.body.block.args[0])
         printer.print_string(f" = {self.lo.value.data} to {self.hi.value.data} ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> BlocksOp:
+        part = next((part for part, name in PART_NAMES.items() if parser.parse_optional_keyword(name)), Part.WHOLE)
         counter = parser.parse_argument(expect_type=False).resolve(INDEX)
         parser.parse_punctuation("=")
         lo = parser.parse_integer()
         parser.parse_keyword("to")
         hi = parser.parse_integer()
-        op = cls(lo, hi)
+        op = cls(lo, hi, part)
         op.regions[0].detach_block(0)
         parser.parse_region([counter]).move_blocks(op.body)
         return op
@@ -363,10 +387,11 @@ class LoopOp(Operator):
 
 @irdl_op_definition
 class AllocOp(Operator):
-    """On-chip storage for one run of the enclosing body.
+    """On-chip storage for one run of the enclosing body, or, in global memory, what cores of a team exchange in it.
 
     Allocs of one `slot` share storage, and their contents never live at the same time. `double-buffer` sets
     `versions` and `phase` (added to the running number of the content that picks the version), `plan-onchip-buffers` sets `address` (bytes in the space) and `bytes` (of one version).
+    In global memory `address` is the number of the kernel's argument from the start.
     """
 
     name = "ascend.alloc"
@@ -389,8 +414,8 @@ class AllocOp(Operator):
         return self.versions.value.data if self.versions is not None else 1
 
     def verify_(self) -> None:
-        if space_of(self.memory) is Space.GM:
-            raise VerifyException("ascend.alloc: global memory is planned, not allocated, by a kernel")
+        if space_of(self.memory) is Space.GM and self.address is None:
+            raise VerifyException("ascend.alloc: in global memory it is an argument, whose number is the address")
         if self.version_count < 1:
             raise VerifyException(f"ascend.alloc: versions must be at least 1, got {self.version_count}")
 

@@ -2,6 +2,9 @@
 
 `set_flag [MTE2 -> MTE1] 0` is queued in MTE2 and signals when everything before it there is done; the matching
 `wait_flag` holds MTE1. Event numbers belong to a pair of pipes. Cost: 1 cycle (published cost model, dav-2201).
+
+Between the cores of a team `block_set [FIX] 0` is queued in FIX and raises flag 0 for the others; `block_wait 0` holds the
+scalar unit until it is up.
 """
 
 from __future__ import annotations
@@ -133,4 +136,57 @@ class BarrierOp(Operator):
         return cls(Pipe[name])
 
 
-SYNC_OPS: list[type[Operation]] = [SetFlagOp, WaitFlagOp, BarrierOp]
+@irdl_op_definition
+class BlockSetOp(Operator):
+    """Raises a cross-core flag when everything before it in the pipe is done."""
+
+    name = "ascend.sync.block_set"
+
+    pipe = prop_def(StringAttr)
+    flag = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, pipe: Pipe, flag: int):
+        super().__init__(properties={"pipe": PIPE_NAMES[pipe], "flag": i64_attr(flag)})
+
+    def verify_(self) -> None:
+        if self.pipe.data not in Pipe.__members__ or self.pipe.data == "ALL":
+            raise VerifyException(f"{self.name}: {self.pipe.data} is not a pipe")
+        if self.flag.value.data < 0:
+            raise VerifyException(f"{self.name}: the flag must be at least 0, got {self.flag.value.data}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" [{self.pipe.data}] {self.flag.value.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BlockSetOp:
+        with parser.in_square_brackets():
+            name = parser.parse_identifier()
+        if name not in Pipe.__members__:
+            parser.raise_error(f"{name} is not a pipe")
+        return cls(Pipe[name], parser.parse_integer())
+
+
+@irdl_op_definition
+class BlockWaitOp(Operator):
+    """Holds the core until a cross-core flag is up, and takes it down once."""
+
+    name = "ascend.sync.block_wait"
+
+    flag = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, flag: int):
+        super().__init__(properties={"flag": i64_attr(flag)})
+
+    def verify_(self) -> None:
+        if self.flag.value.data < 0:
+            raise VerifyException(f"{self.name}: the flag must be at least 0, got {self.flag.value.data}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.flag.value.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BlockWaitOp:
+        return cls(parser.parse_integer())
+
+
+SYNC_OPS: list[type[Operation]] = [SetFlagOp, WaitFlagOp, BarrierOp, BlockSetOp, BlockWaitOp]

@@ -68,6 +68,7 @@ FORMULAS: dict[str, tuple[str, str]] = {
     "gather": ("fixed + slope * repeats of what is written", "API appendix (rate of Gather)"),
     "scalar_load": ("latency of ub->ub, on S", "assumed: no figure found"),
     "sync": ("sync.cycles; barrier on V: vector.barrier_cycles", "A2/A3 cost model; pypto simulator"),
+    "cross": ("sync.cycles where it is raised, sync.cross_cycles later it is there", "assumed: no figure found"),
 }
 """(formula, source) of every instruction family; the families are `SPECS[opcode].group`."""
 
@@ -302,7 +303,9 @@ def cycles_of(soc: Soc, us: float) -> int:
 
 
 def cores_of(soc: Soc, kernel: Kernel) -> int:
-    """How many cores of the kernel's kind the chip has."""
+    """How many cores of the kernel's kind the chip has, of a mixed one teams."""
+    if kernel.core_kind is CoreKind.MIXED:
+        return min(soc.cores.aic, soc.cores.aiv // 2)
     return soc.vector_cores if kernel.core_kind is CoreKind.VECTOR_CORE else soc.cores.aic
 
 

@@ -23,7 +23,7 @@ from graph_engine.target_ascend.chip.memory import GlobalMemory, MatrixMemory, M
 from graph_engine.target_ascend.chip.moves import build_copy, build_dup, build_load2d, build_load3d, build_transpose
 from graph_engine.target_ascend.chip.operands import CUBE_SPACES, Core, Counters, Site, Step
 from graph_engine.target_ascend.chip.selection import build_compare, build_gather, build_load_scalar, build_select
-from graph_engine.target_ascend.chip.teams import CrossFlags, Flow, run_team
+from graph_engine.target_ascend.chip.teams import CrossFlags, Deadlock, Flow, run_team
 from graph_engine.target_ascend.chip.vector import build_arithmetic, build_convert, build_reduce
 from graph_engine.target_ascend.isa.model import SLOTS, SPECS, Blocks, Instr, Kernel, Loop, Node, Opcode, Part, Space
 from graph_engine.target_ascend.om.program import Location, SourceNode
@@ -72,7 +72,7 @@ def build_step(site: Site) -> Step | None:
     return _BUILDERS[spec.group](site)
 
 
-TeamStep: TypeAlias = Callable[[Counters, CrossFlags], Flow]
+TeamStep: TypeAlias = Callable[[Counters, CrossFlags[None]], Flow[None]]
 """What one core of a team does."""
 
 
@@ -160,11 +160,14 @@ class FunctionalEngine:
 
     def _run_team(self, compiled: CompiledKernel, block: int) -> None:
         """One block of a mixed kernel."""
-        flags, flows = CrossFlags(), dict[Part, Flow]()
+        flags, flows = CrossFlags[None](), dict[Part, Flow[None]]()
         for low, high, part, run in compiled.teams:
             if low <= block < high:
                 flows[part] = run([block] + [0] * (SLOTS - 1), flags)
-        run_team(flows, flags, f"{compiled.kernel.name}, block {block}")
+        try:
+            run_team(flows, flags)
+        except Deadlock as deadlock:
+            raise GraphEngineError(f"{compiled.kernel.name}, block {block}: {deadlock}") from None
 
     def _compile(self, kernel: Kernel) -> CompiledKernel:
         numbers = iter(range(1 << 62))
@@ -245,10 +248,10 @@ def _cross(instr: Instr, part: Part, seen: Step | None) -> TeamStep:
     """A cross-core flag raised or waited for; `seen` is told when that has happened."""
     (number,) = instr.params
 
-    def run(counters: Counters, flags: CrossFlags) -> Flow:
+    def run(counters: Counters, flags: CrossFlags[None]) -> Flow[None]:
         flag = number.at(counters)
         if instr.opcode is Opcode.BLOCK_SET:
-            flags.raise_(part, flag)
+            flags.raise_(part, flag, None)
         else:
             while not flags.take(part, flag):
                 yield flag
@@ -259,7 +262,7 @@ def _cross(instr: Instr, part: Part, seen: Step | None) -> TeamStep:
 
 
 def _team_sequence(pieces: list[Step | TeamStep], waiting: list[bool]) -> TeamStep:
-    def run(counters: Counters, flags: CrossFlags) -> Flow:
+    def run(counters: Counters, flags: CrossFlags[None]) -> Flow[None]:
         for piece, waits in zip(pieces, waiting, strict=True):
             if waits:
                 yield from cast(TeamStep, piece)(counters, flags)
@@ -270,7 +273,7 @@ def _team_sequence(pieces: list[Step | TeamStep], waiting: list[bool]) -> TeamSt
 
 
 def _team_loop(trip: int, slot: int, body: TeamStep) -> TeamStep:
-    def run(counters: Counters, flags: CrossFlags) -> Flow:
+    def run(counters: Counters, flags: CrossFlags[None]) -> Flow[None]:
         for i in range(trip):
             counters[slot] = i
             yield from body(counters, flags)

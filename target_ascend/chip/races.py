@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from graph_engine.target_ascend.chip.teams import Way, ways_from, ways_to
+from graph_engine.target_ascend.chip.teams import CrossFlags, Way
 from graph_engine.target_ascend.isa.model import TEAM, Part, Pipe
 
 PIPES = len(Pipe) - 1
@@ -40,7 +40,7 @@ class PipeClocks:
         count = PIPES * (1 + max(parts))
         self.now: list[Clock] = [[0] * count for _ in range(count)]
         self.flags: dict[tuple[int, int, int], deque[tuple[Clock, int]]] = {}
-        self.crossing: dict[tuple[int, Way], deque[tuple[Clock, int]]] = {}
+        self.crossing = CrossFlags[tuple[Clock, int]]()
         self.history: list[list[int]] = [[-1] for _ in range(count)]
         """Instruction number by pipe and clock."""
 
@@ -75,21 +75,16 @@ class PipeClocks:
     def block_set(self, part: Part, pipe: int, flag: int, instruction: int) -> int:
         """Raises a cross-core flag; gives how often it is up now."""
         _join(self.now[pipe], self.now[part * PIPES + Pipe.S])
-        up = 0
-        for way in ways_from(part):
-            queue = self.crossing.setdefault((flag, way), deque())
-            queue.append((self.now[pipe].copy(), instruction))
-            up = max(up, len(queue))
-        return up
+        return self.crossing.raise_(part, flag, (self.now[pipe].copy(), instruction))
 
     def block_wait(self, part: Part, flag: int) -> None:
         """Takes down one that is up: the core's scalar unit, and so all that it issues, knows what was before it."""
-        for way in ways_to(part):
-            _join(self.now[part * PIPES + Pipe.S], self.crossing[flag, way].popleft()[0])
+        for clock, _ in self.crossing.take(part, flag):
+            _join(self.now[part * PIPES + Pipe.S], clock)
 
     def never_taken(self) -> list[tuple[int, Way, int]]:
         """(flag, who raised it for whom, instruction) of every cross-core flag that is still up."""
-        return [(*key, instruction) for key, queue in self.crossing.items() for _, instruction in queue]
+        return [(flag, way, instruction) for flag, way, (_, instruction) in self.crossing.left()]
 
     def unmatched(self) -> list[tuple[int, int, int, int]]:
         """(source, target, event, instruction) of every flag that was set and never taken."""

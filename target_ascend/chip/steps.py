@@ -31,17 +31,19 @@ from graph_engine.target_ascend.isa.model import (
     Node,
     Opcode,
     Operand,
+    Part,
     Pipe,
     Rotate,
     Space,
 )
 from graph_engine.target_ascend.soc.soc import Soc
 
-WORK, MOVE_GM, SET, WAIT, BARRIER_ALL = range(5)
+WORK, MOVE_GM, SET, WAIT, BARRIER_ALL, CROSS_SET, CROSS_WAIT = range(7)
 """Kinds of steps. MOVE_GM takes its latency and transfer from the list of device memory accesses."""
 
 Step: TypeAlias = tuple[int, int, int, int]
-"""(kind, pipe, cycles, flag number). Flags are numbered over (source pipe, destination pipe, event)."""
+"""(kind, pipe, cycles, flag number). Flags are numbered over (source pipe, destination pipe, event); cross-core flags have
+their own numbers."""
 
 
 Move: TypeAlias = tuple[int, int]
@@ -74,8 +76,9 @@ class GmAccess:
 
 @dataclass(slots=True)
 class BlockGroup:
-    """Blocks that run the same steps. `accesses`: (access, byte offset in the argument) in program order."""
+    """Blocks, or their parts, that run the same steps. `accesses`: (access, byte offset in the argument) in program order."""
 
+    part: Part
     blocks: tuple[int, ...]
     steps: list[Step]
     accesses: list[tuple[GmAccess, int]]
@@ -83,17 +86,41 @@ class BlockGroup:
     """Cycles by pipe without those of device memory moves and flags; S counts one for every instruction."""
     payload_read: int = 0
     payload_written: int = 0
-    timed: dict[tuple[Move, ...], tuple[int, list[int]]] = field(
-        default_factory=dict[tuple[Move, ...], tuple[int, list[int]]]
+
+    @property
+    def payload(self) -> int:
+        """Bytes that a block moves from and to device memory."""
+        return self.payload_read + self.payload_written
+
+    timed: dict[tuple[tuple[Move, ...], ...], tuple[int, list[list[int]]]] = field(
+        default_factory=dict[tuple[tuple[Move, ...], ...], tuple[int, list[list[int]]]]
     )
+    """Of the first group of a team: end and busy cycles of each group, by the moves of each."""
 
 
 @dataclass(slots=True)
 class KernelSteps:
-    """The groups of a kernel's blocks. `flags`: how many flags the steps number."""
+    """The groups of a kernel's blocks, of a mixed one three to a team. `flags`: how many flags the steps number."""
 
-    groups: list[BlockGroup]
+    teams: list[tuple[BlockGroup, ...]]
     flags: int
+
+    @property
+    def groups(self) -> list[BlockGroup]:
+        """All groups."""
+        return [group for team in self.teams for group in team]
+
+    def sharers(self, part: Part, cores: int) -> int:
+        """How many cores share the memories as a part of `cores` teams sees it: the team's moves take what their bytes do.
+
+        Where all moves of a launch are bound by one memory, each kind of core has the part of its rate that its bytes are
+        of all: as if so many cores of the kind shared it.
+        """
+        bytes_of = {True: 0, False: 0}
+        for group in self.groups:
+            bytes_of[group.part is Part.CUBE] += group.payload * len(group.blocks)
+        own = bytes_of[part is Part.CUBE]
+        return -(-cores * sum(bytes_of.values()) // own) if own else cores
 
 
 def flatten_kernel(soc: Soc, kernel: Kernel, block_dim: int) -> KernelSteps:
@@ -108,16 +135,26 @@ def flatten_kernel(soc: Soc, kernel: Kernel, block_dim: int) -> KernelSteps:
         runs = tuple(i for i, node in enumerate(kernel.body) if not isinstance(node, Blocks) or node.lo <= lo < node.hi)
         merged.setdefault(runs, []).extend(range(lo, hi))
     flags: dict[tuple[int, int, int], int] = {}
-    groups: list[BlockGroup] = []
+    teams: list[tuple[BlockGroup, ...]] = []
     shared: dict[int, _Static] = {}
     for indexes, blocks in merged.items():
-        body: list[Node] = []
+        bodies: dict[Part, list[Node]] = {part: [] for part in kernel.parts}
         for i in indexes:
             node = kernel.body[i]
-            body.extend(node.body if isinstance(node, Blocks) else (node,))
-        groups.append(_Expander(soc, kernel, tuple(blocks), flags, shared).group(tuple(body)))
-    _count_movers(groups)
-    return KernelSteps(groups, len(flags))
+            if isinstance(node, Blocks):
+                bodies[node.part].extend(node.body)
+            else:
+                bodies[Part.WHOLE].append(node)
+        of_blocks = tuple(blocks)
+        teams.append(
+            tuple(
+                _Expander(soc, kernel, of_blocks, flags, shared).group(part, tuple(body))
+                for part, body in bodies.items()
+            )
+        )
+    steps = KernelSteps(teams, len(flags))
+    _count_movers(steps.groups)
+    return steps
 
 
 def _count_movers(groups: list[BlockGroup]) -> None:
@@ -162,7 +199,7 @@ class _Expander:
         self.rotates: dict[int, tuple[Rotate, ...] | None] = {}
         self.memo: dict[tuple[int, tuple[int, ...]], list[Step]] = {}
 
-    def group(self, body: tuple[Node, ...]) -> BlockGroup:
+    def group(self, part: Part, body: tuple[Node, ...]) -> BlockGroup:
         self.expand(body, [self.blocks[0]], self.steps)
         busy = [0] * len(Pipe)
         count = Counter(map(id, self.steps))
@@ -172,7 +209,7 @@ class _Expander:
             if kind == WORK:
                 busy[pipe] += cycles * times
         busy[Pipe.S] = len(self.steps)
-        group = BlockGroup(self.blocks, self.steps, self.accesses, busy)
+        group = BlockGroup(part, self.blocks, self.steps, self.accesses, busy)
         for access, _ in self.accesses:
             if access.write:
                 group.payload_written += access.payload
@@ -247,6 +284,13 @@ class _Expander:
             versions = instr.event_rotate.count if instr.event_rotate else 1
             numbers = [self.flags.setdefault((source, target, event + v), len(self.flags)) for v in range(versions)]
             return [(kind, pipe, self.soc.sync.cycles, number) for number in numbers], instr.event_rotate, None
+        if opcode in (Opcode.BLOCK_SET, Opcode.BLOCK_WAIT):
+            (flag,) = instr.params
+            if flag.terms:
+                raise GraphEngineError(f"kernel {kernel.name}: a cross-core flag is a number")
+            kind = CROSS_SET if opcode is Opcode.BLOCK_SET else CROSS_WAIT
+            pipe = instr.pipe.value if opcode is Opcode.BLOCK_SET else 0
+            return [(kind, pipe, self.soc.sync.cycles, flag.const)], None, None
         check_pipe(kernel, instr)
         cycles = instruction_cycles(self.soc, kernel.buffers, instr)
         if opcode == Opcode.BARRIER:

@@ -6,6 +6,9 @@ queue is full. A pipe runs its queue in order, one instruction at a time; `wait_
 the L2 (`l2.L2Cache`), whose state lives on from launch to launch; the blocks of a launch access it in step. Its
 moves are requested ahead: the latency of one passes while those before it in the pipe still transfer.
 
+Of a mixed kernel each core of a team has its own queues; a cross-core flag reaches those who wait for it `cross_cycles`
+after it was raised, and holds S there.
+
 Time depends on the kernel, the addresses and the order of launches only, never on data. With the same access
 order every start time is a maximum of sums of costs, so time never falls when a cost rises.
 `docs/timing.md` explains the model with examples to recompute by hand.
@@ -15,12 +18,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.chip.accounts import BlockAccount, TaskAccount, explain_block
+from graph_engine.target_ascend.chip.accounts import BlockAccount, TaskAccount, explain_team, vector_name
 from graph_engine.target_ascend.chip.costs import (
     cores_of,
     cycles_of,
@@ -32,6 +35,8 @@ from graph_engine.target_ascend.chip.costs import (
 from graph_engine.target_ascend.chip.l2 import PAGE_BITS, PAGE_BYTES, L2Cache
 from graph_engine.target_ascend.chip.steps import (
     BARRIER_ALL,
+    CROSS_SET,
+    CROSS_WAIT,
     MOVE_GM,
     SET,
     WAIT,
@@ -43,7 +48,8 @@ from graph_engine.target_ascend.chip.steps import (
     Step,
     flatten_kernel,
 )
-from graph_engine.target_ascend.isa.model import Kernel, Pipe
+from graph_engine.target_ascend.chip.teams import CrossFlags, Deadlock, Flow, run_team
+from graph_engine.target_ascend.isa.model import Kernel, Part, Pipe
 from graph_engine.target_ascend.om.program import AicpuCall, Copy, Launch, Location, TensorDesc
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -60,7 +66,8 @@ class TaskTiming:
     `block_cycles`: by block. `bytes_read`/`bytes_written`: elements moved from and to device memory by all
     blocks; `ddr_bytes_read`/`ddr_bytes_written`: what the L2 fetched and wrote back for it, in whole lines.
     `busy`: (pipe, start, end) in cycles from the start of the kernel, of block `timeline_block`, and `account`, where
-    asked for.
+    asked for. Of a mixed kernel `cores` counts teams, pipes are those of the Cube cores, and `vector_cycles` and
+    `vector_busy` tell the same of the Vector cores, of a block the first of them.
     """
 
     name: str
@@ -78,11 +85,14 @@ class TaskTiming:
     ddr_bytes_written: int
     busy: tuple[tuple[Pipe, int, int], ...] = ()
     account: TaskAccount | None = None
+    vector_cycles: dict[Pipe, int] = field(default_factory=dict[Pipe, int])
+    vector_busy: tuple[tuple[Pipe, int, int], ...] = ()
 
     def engine_us(self) -> dict[str, float]:
-        """Busy microseconds by pipe, mean over the cores that the launch uses."""
+        """Busy microseconds by pipe, mean over the cores that the launch uses; `AIV V` is a pipe of a team's Vector cores."""
         scale = self.us / self.cycles / self.cores if self.cycles else 0.0
-        return {pipe.name: cycles * scale for pipe, cycles in self.engine_cycles.items()}
+        found = {pipe.name: cycles * scale for pipe, cycles in self.engine_cycles.items()}
+        return found | {vector_name(pipe): cycles * scale / 2 for pipe, cycles in self.vector_cycles.items()}
 
 
 class TimingEngine:
@@ -98,7 +108,7 @@ class TimingEngine:
         self.l2 = L2Cache(soc.buffers["l2"], soc.l2.line_bytes)
         self._overhead = task_overhead_cycles(soc)
         self._flat: dict[tuple[int, int], tuple[Kernel, KernelSteps]] = {}
-        self._explained: dict[tuple[int, tuple[tuple[int, int, str], ...]], BlockAccount] = {}
+        self._explained: dict[tuple[int, tuple[tuple[tuple[int, int, str], ...], ...]], BlockAccount] = {}
 
     def launch(self, launch: Launch, kernel: Kernel, beside: int = 0) -> TaskTiming:
         """Times one launch, which shares the L2 and the DDR with `beside` cores of launches that run already.
@@ -111,38 +121,45 @@ class TimingEngine:
             self._flat[key] = kernel, flatten_kernel(soc, kernel, blocks)
         trace = self._flat[key][1]
         cores = min(blocks, cores_of(soc, kernel))
-        active = cores + beside
+        overhead = self._overhead + (cycles_of(soc, soc.overheads.mix_us) if len(kernel.parts) > 1 else 0)
         bases = [_address(location) for location in launch.args]
         block_cycles = [0] * blocks
-        engines = [0] * len(Pipe)
+        engines, vector_engines = [0] * len(Pipe), [0] * len(Pipe)
         fetched = written = read_bytes = written_bytes = instructions = 0
-        busy: tuple[tuple[Pipe, int, int], ...] = ()
+        timelines: list[tuple[tuple[Pipe, int, int], ...]] = []
         explained: dict[int, BlockAccount] = {}
-        for group in trace.groups:
-            times, lines_in, lines_out = self._device_memory(group, bases, cores, active)
-            end, pipes = self._time(kernel, trace, group, times)
-            if self.timeline and not busy:
-                busy = _timeline(soc, group, times, trace.flags)
+        for team in trace.teams:
+            sharing = [self._sharing(trace, group.part, cores, beside) for group in team]
+            moves: list[list[Move]] = []
+            for group, shares in zip(team, sharing, strict=True):
+                times, lines_in, lines_out = self._device_memory(group, bases, *shares)
+                moves.append(times)
+                fetched += lines_in
+                written += lines_out
+            end, busy = self._time(kernel, trace, team, moves)
+            if self.timeline and not timelines:
+                timelines = _timelines(soc, team, moves, trace.flags)
+            blocks_of = team[0].blocks
             if self.accounts:
-                explained |= dict.fromkeys(group.blocks, self._explain(trace, group, times, cores, active))
-            count = len(group.blocks)
-            for block in group.blocks:
+                explained |= dict.fromkeys(blocks_of, self._explain(trace, team, moves, sharing))
+            count = len(blocks_of)
+            for block in blocks_of:
                 block_cycles[block] = end
-            for pipe, cycles in enumerate(pipes):
-                engines[pipe] += cycles * count
-            fetched += lines_in
-            written += lines_out
-            read_bytes += group.payload_read * count
-            written_bytes += group.payload_written * count
-            instructions += len(group.steps) * count
+            for group, pipes in zip(team, busy, strict=True):
+                mine = engines if group.part in (Part.WHOLE, Part.CUBE) else vector_engines
+                for pipe, cycles in enumerate(pipes):
+                    mine[pipe] += cycles * count
+                read_bytes += group.payload_read * count
+                written_bytes += group.payload_written * count
+                instructions += len(group.steps) * count
         per_core = [sum(block_cycles[core::cores]) for core in range(cores)]
         total = max(per_core, default=0)
         line = self.l2.line_bytes
         return TaskTiming(
             name=launch.name,
-            cycles=self._overhead + total,
-            us=microseconds(soc, self._overhead + total),
-            overhead_cycles=self._overhead,
+            cycles=overhead + total,
+            us=microseconds(soc, overhead + total),
+            overhead_cycles=overhead,
             kernel_cycles=total,
             cores=cores,
             engine_cycles={Pipe(pipe): cycles for pipe, cycles in enumerate(engines) if cycles},
@@ -152,13 +169,22 @@ class TimingEngine:
             bytes_written=written_bytes,
             ddr_bytes_read=fetched * line,
             ddr_bytes_written=written * line,
-            busy=busy,
-            account=self._account(explained, cores),
+            busy=timelines[0] if timelines else (),
+            account=self._account(explained, cores, overhead),
+            vector_cycles={Pipe(pipe): cycles for pipe, cycles in enumerate(vector_engines) if cycles},
+            vector_busy=timelines[1] if len(timelines) > 1 else (),
         )
 
-    def _account(self, explained: dict[int, BlockAccount], cores: int) -> TaskAccount | None:
+    def _sharing(self, trace: KernelSteps, part: Part, cores: int, beside: int) -> tuple[int, int]:
+        """(cores of the launch that may make a move of the part, cores that share the memories with it)."""
+        if part is Part.WHOLE:
+            return cores, cores + beside
+        own = cores if part is Part.CUBE else 2 * cores
+        return own, trace.sharers(part, own) + beside
+
+    def _account(self, explained: dict[int, BlockAccount], cores: int, overhead: int) -> TaskAccount | None:
         blocks = [explained[block] for block in sorted(explained)]
-        return TaskAccount.of(blocks, cores, self._overhead) if self.accounts else None
+        return TaskAccount.of(blocks, cores, overhead) if self.accounts else None
 
     def aicpu_us(self, call: AicpuCall) -> float:
         """Microseconds of an AICPU task: fixed + (elements read and written + MACs) / elements per microsecond.
@@ -230,34 +256,73 @@ class TimingEngine:
             access.moves[lines, active] = move
         return move
 
-    def _time(self, kernel: Kernel, trace: KernelSteps, group: BlockGroup, times: list[Move]) -> tuple[int, list[int]]:
-        """(end, busy cycles by pipe) of a group's blocks; equal device memory times are timed once."""
-        key = tuple(times)
-        if key not in group.timed:
-            sync, spans = self.soc.sync, list[Span]()
+    def _time(
+        self, kernel: Kernel, trace: KernelSteps, team: tuple[BlockGroup, ...], moves: list[list[Move]]
+    ) -> tuple[int, list[list[int]]]:
+        """(end, busy cycles by pipe of each group) of a team's blocks; equal device memory times are timed once."""
+        key = tuple(map(tuple, moves))
+        timed = team[0].timed
+        if key not in timed:
+            spans: list[list[Span]] = [[] for _ in team]
             try:
-                ends = run_queues(group.steps, times, trace.flags, sync.queue_depth, sync.gm_move_cycles, spans)
+                ends = _run_groups(self.soc, team, moves, trace.flags, spans)
+            except Deadlock as deadlock:
+                raise GraphEngineError(f"kernel {kernel.name}, block {team[0].blocks[0]}: {deadlock}") from None
             except IndexError:
-                raise GraphEngineError(_stuck(kernel, group)) from None
-            busy = list(group.busy)
-            for pipe, start, end in spans:
-                busy[pipe] += end - start
-            group.timed[key] = max(ends, default=0), busy
-        return group.timed[key]
+                raise GraphEngineError(_stuck(kernel, team)) from None
+            busy = [list(group.busy) for group in team]
+            for mine, found in zip(busy, spans, strict=True):
+                for pipe, start, end in found:
+                    mine[pipe] += end - start
+            timed[key] = max((max(steps, default=0) for steps in ends), default=0), busy
+        return timed[key]
 
     def _explain(
-        self, trace: KernelSteps, group: BlockGroup, times: list[Move], cores: int, active: int
+        self,
+        trace: KernelSteps,
+        team: tuple[BlockGroup, ...],
+        times: list[list[Move]],
+        sharing: list[tuple[int, int]],
     ) -> BlockAccount:
-        """Where the cycles of a group's blocks go; a transfer that takes longer than through the L2 alone is the DDR's."""
+        """Where the cycles of a team's blocks go; a transfer that takes longer than through the L2 alone is the DDR's."""
         moves = tuple(
-            (latency, transfer, "ddr" if transfer > self._move(access, 0, cores, active)[1] else "l2")
-            for (access, _), (latency, transfer) in zip(group.accesses, times, strict=True)
+            tuple(
+                (latency, transfer, "ddr" if transfer > self._move(access, 0, *shares)[1] else "l2")
+                for (access, _), (latency, transfer) in zip(group.accesses, own, strict=True)
+            )
+            for group, own, shares in zip(team, times, sharing, strict=True)
         )
-        key = id(group), moves
+        key = id(team[0]), moves
         if key not in self._explained:
             sync = self.soc.sync
-            self._explained[key] = explain_block(group.steps, moves, trace.flags, sync.queue_depth, sync.gm_move_cycles)
+            parts = [(group.part, group.steps, own) for group, own in zip(team, moves, strict=True)]
+            limits = trace.flags, sync.queue_depth, sync.gm_move_cycles, sync.cross_cycles
+            self._explained[key] = explain_team(parts, *limits)
         return self._explained[key]
+
+
+def _run_groups(
+    soc: Soc, team: tuple[BlockGroup, ...], moves: list[list[Move]], flags: int, spans: list[list[Span]]
+) -> list[list[int]]:
+    """When every step of each group of a team ends."""
+    sync = soc.sync
+    if len(team) == 1:
+        return [run_queues(team[0].steps, moves[0], flags, sync.queue_depth, sync.gm_move_cycles, spans[0])]
+    cross = CrossFlags[int]()
+    flows = {
+        group.part: queue_flow(
+            group.steps,
+            own,
+            flags,
+            sync.queue_depth,
+            sync.gm_move_cycles,
+            found,
+            (group.part, cross, sync.cross_cycles),
+        )
+        for group, own, found in zip(team, moves, spans, strict=True)
+    }
+    ends = run_team(flows, cross)
+    return [ends[group.part] for group in team]
 
 
 Span: TypeAlias = tuple[int, int, int]
@@ -267,9 +332,26 @@ Span: TypeAlias = tuple[int, int, int]
 def run_queues(
     steps: Sequence[Step], gm_moves: Iterable[Move], flags: int, depth: int, gap: int, spans: list[Span] | None = None
 ) -> list[int]:
+    """`queue_flow` of a core that waits for no other."""
+    try:
+        next(queue_flow(steps, gm_moves, flags, depth, gap, spans))
+    except StopIteration as end:
+        return end.value
+    raise IndexError("a core alone waits for a cross-core flag")
+
+
+def queue_flow(
+    steps: Sequence[Step],
+    gm_moves: Iterable[Move],
+    flags: int,
+    depth: int,
+    gap: int,
+    spans: list[Span] | None = None,
+    team: tuple[Part, CrossFlags[int], int] | None = None,
+) -> Flow[list[int]]:
     """When every step ends, in cycles; raises IndexError at a wait whose set does not come before it.
 
-    A device memory move starts `gap` cycles after the one before it, and transfers after its latency and when those
+    `team`: which part it is, the cross-core flags, and the cycles that one takes to arrive. A device memory move starts `gap` cycles after the one before it, and transfers after its latency and when those
     before it are through; a set behind it waits for it, but does not hold the pipe. `spans` collects, by move, the
     time that it alone keeps its pipe busy. `accounts` knows the same machine, with the reason of every cycle.
 
@@ -289,6 +371,12 @@ def run_queues(
                 issue = max(issue, raised[flag].popleft())
             elif kind == SET:
                 raised[flag].append(issue)
+            elif kind == CROSS_WAIT and team is not None:
+                while not (arrivals := team[1].take(team[0], flag)):
+                    yield flag
+                issue = max(issue, *arrivals)
+            elif kind == CROSS_SET and team is not None:
+                team[1].raise_(team[0], flag, issue + team[2])
             else:
                 if kind == BARRIER_ALL:
                     issue = max(issue, *free, *done)
@@ -324,18 +412,27 @@ def run_queues(
                 at = start
             end = at + cycles
             free[pipe], done[pipe] = start + cycles, end
-            raised[flag].append(end)
+            if kind == SET:
+                raised[flag].append(end)
+            elif team is not None:
+                team[1].raise_(team[0], flag, end + team[2])
         queue.append(start)
         ends.append(end)
     return ends
 
 
-def _timeline(soc: Soc, group: BlockGroup, times: list[Move], flags: int) -> tuple[tuple[Pipe, int, int], ...]:
-    """Busy intervals of one block by pipe, touching ones joined."""
+def _timelines(
+    soc: Soc, team: tuple[BlockGroup, ...], moves: list[list[Move]], flags: int
+) -> list[tuple[tuple[Pipe, int, int], ...]]:
+    """Busy intervals of one block by pipe, touching ones joined, of each group of a team."""
+    spans: list[list[Span]] = [[] for _ in team]
+    ends = _run_groups(soc, team, moves, flags, spans)
+    return [_timeline(group, own, found) for group, own, found in zip(team, ends, spans, strict=True)]
+
+
+def _timeline(group: BlockGroup, ends: list[int], spans: list[Span]) -> tuple[tuple[Pipe, int, int], ...]:
     open_: dict[int, list[int]] = {}
     done: list[Span] = []
-    spans: list[Span] = []
-    ends = run_queues(group.steps, times, flags, soc.sync.queue_depth, soc.sync.gm_move_cycles, spans)
     moves = iter(spans)
     for (kind, pipe, cycles, _), end in zip(group.steps, ends, strict=True):
         start = end - cycles
@@ -354,19 +451,20 @@ def _timeline(soc: Soc, group: BlockGroup, times: list[Move], flags: int) -> tup
     return tuple((Pipe(pipe), start, end) for pipe, start, end in sorted(done))
 
 
-def _stuck(kernel: Kernel, group: BlockGroup) -> str:
+def _stuck(kernel: Kernel, team: tuple[BlockGroup, ...]) -> str:
     """Names the first wait that no set before it satisfies."""
-    pending: dict[int, int] = {}
-    for index, (kind, pipe, _, flag) in enumerate(group.steps):
-        if kind == SET:
-            pending[flag] = pending.get(flag, 0) + 1
-        elif kind == WAIT:
-            pending[flag] = pending.get(flag, 0) - 1
-            if pending[flag] < 0:
-                return (
-                    f"kernel {kernel.name}, block {group.blocks[0]}: step {index}, a wait_flag of {Pipe(pipe).name}, "
-                    "has no set_flag before it"
-                )
+    for group in team:
+        pending: dict[int, int] = {}
+        for index, (kind, pipe, _, flag) in enumerate(group.steps):
+            if kind == SET:
+                pending[flag] = pending.get(flag, 0) + 1
+            elif kind == WAIT:
+                pending[flag] = pending.get(flag, 0) - 1
+                if pending[flag] < 0:
+                    return (
+                        f"kernel {kernel.name}, block {group.blocks[0]}: step {index}, a wait_flag of {Pipe(pipe).name}, "
+                        "has no set_flag before it"
+                    )
     return f"kernel {kernel.name}: the flags do not match"
 
 

@@ -6,9 +6,10 @@ import csv
 import io
 from collections.abc import Sequence
 
-from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.chip.accounts import vector_name
+from graph_engine.target_ascend.isa.model import DType, Pipe
 from graph_engine.target_ascend.om.program import TensorDesc
-from graph_engine.target_ascend.profile.profile import Profile, TaskProfile
+from graph_engine.target_ascend.profile.profile import MIXED, Profile, TaskProfile
 
 _UNITS = {"vec": "V", "mac": "M", "scalar": "S", "fixpipe": "FIX", "mte1": "MTE1", "mte2": "MTE2", "mte3": "MTE3"}
 """msprof's unit names and our pipes."""
@@ -99,7 +100,7 @@ def _row(profile: Profile, task: TaskProfile, wait_us: float) -> dict[str, str |
         "Task Duration(us)": _us(task.duration_us),
         "Task Wait Time(us)": _us(wait_us),
         "Block Num": task.block_dim,
-        "Mix Block Num": 0,
+        "Mix Block Num": 2 * task.block_dim if task.core_type == MIXED else 0,
         "HF32 Eligible": "NO",
         **_tensors("Input", task.inputs),
         **_tensors("Output", task.outputs),
@@ -107,18 +108,23 @@ def _row(profile: Profile, task: TaskProfile, wait_us: float) -> dict[str, str |
     if not task.total_cycles:
         return row
     core_us = task.total_cycles / profile.aic_mhz / task.cores
-    ratios = {unit: task.engine_us.get(pipe, 0.0) / core_us for unit, pipe in _UNITS.items()}
+    ratios = {unit: _busy_us(task, pipe) / core_us for unit, pipe in _UNITS.items()}
     compute = max(ratios["mac"], ratios["vec"])
     row["aicore_time(us)"] = _us(core_us)
     row["total_cycles"] = task.total_cycles
     for unit, pipe in _UNITS.items():
-        row[f"{unit}_time(us)"] = _us(task.engine_us.get(pipe, 0.0))
+        row[f"{unit}_time(us)"] = _us(_busy_us(task, pipe))
         row[f"{unit}_ratio"] = f"{ratios[unit]:.4f}"
     if compute:
         row["memory_bound"] = f"{ratios['mte2'] / compute:.4f}"
     used = task.total_cycles / (profile.aic_mhz * profile.cores * task.duration_us)
     row["cube_utilization(%)"] = f"{100 * used:.2f}"
     return row
+
+
+def _busy_us(task: TaskProfile, pipe: str) -> float:
+    """Of a mixed task the Cube core's pipe, or that of its Vector cores where the Cube core has none."""
+    return task.engine_us.get(pipe, task.engine_us.get(vector_name(Pipe[pipe]), 0.0))
 
 
 def _tensors(side: str, tensors: Sequence[TensorDesc]) -> dict[str, str | int]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graph_engine.target_ascend.chip.accounts import TaskAccount
+from graph_engine.target_ascend.chip.accounts import TaskAccount, vector_name
 from graph_engine.target_ascend.chip.timing import TaskTiming
 from graph_engine.target_ascend.isa.model import CoreKind, Kernel, Pipe
 from graph_engine.target_ascend.om.program import AicpuCall, Copy, EntryPoint, Launch, Program, SourceNode, TensorDesc
@@ -18,11 +18,13 @@ from graph_engine.target_ascend.profile.breakdown import breakdown_json
 from graph_engine.target_ascend.soc.soc import Soc
 
 AICPU = "AI_CPU"
+MIXED = "MIX_AIC"
 TRANSDATA = "TransData"
 _CORE_TYPES = {
     CoreKind.AI_CORE: "AI_CORE",
     CoreKind.CUBE_CORE: "AI_CORE",
     CoreKind.VECTOR_CORE: "AI_VECTOR_CORE",
+    CoreKind.MIXED: MIXED,
 }
 
 
@@ -30,7 +32,7 @@ _CORE_TYPES = {
 class TaskProfile:
     """One task of a run.
 
-    `core_type`: AI_CORE, AI_VECTOR_CORE, AI_CPU or MEMCPY (msprof's task types). `engine_us`: busy time by pipe,
+    `core_type`: AI_CORE, AI_VECTOR_CORE, MIX_AIC, AI_CPU or MEMCPY (msprof's task types). `engine_us`: busy time by pipe,
     mean over the `cores` that the task holds; pipes overlap, so they do not add up to the duration. `head_us`:
     from the start of the task to that of its kernel, `overhead_us`: all that is not the kernel. `total_cycles`: of all its cores. `busy`: (pipe, start,
     end) in microseconds from the start of the kernel, of one block, if the run kept a timeline; `account`: where all its
@@ -95,7 +97,10 @@ class TaskProfile:
             layout_bytes=task.layout_bytes,
             inputs=task.inputs,
             outputs=task.outputs,
-            busy=tuple((pipe.name, start / mhz, end / mhz) for pipe, start, end in timing.busy),
+            busy=(
+                *((pipe.name, start / mhz, end / mhz) for pipe, start, end in timing.busy),
+                *((vector_name(pipe), start / mhz, end / mhz) for pipe, start, end in timing.vector_busy),
+            ),
             account=timing.account,
         )
 
@@ -183,6 +188,9 @@ class Profile:
         ordered = sorted(tasks, key=lambda task: (task.start_us, task.stream))
         numbered = tuple(replace(task, index=index) for index, task in enumerate(ordered))
         shape = entry.inputs[0].shape if entry.inputs else ()
+        pipes = [pipe for pipe in soc.pipes if pipe in Pipe.__members__]
+        if any(task.core_type == MIXED for task in numbered):
+            pipes += [vector_name(Pipe[pipe]) for pipe in pipes]
         return Profile(
             soc=soc.name,
             model=program.name,
@@ -195,7 +203,7 @@ class Profile:
             vector_cores=soc.cores.aiv if soc.has("split") else 0,
             aic_mhz=soc.freq_mhz.cube,
             streams=tuple(stream.name for stream in entry.streams),
-            pipes=tuple(pipe for pipe in soc.pipes if pipe in Pipe.__members__),
+            pipes=tuple(pipes),
         )
 
     @property

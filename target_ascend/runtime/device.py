@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.isa.model import CoreKind
 from graph_engine.target_ascend.om.program import (
     AicpuCall,
     Copy,
@@ -194,7 +193,7 @@ def time_program(
         aicpus=soc.cores.aicpu,
         event_us=overheads.event_us,
         vector_cores=soc.cores.aiv if soc.has("split") else 0,
-        on_vector=lambda task: program.kernels[task.kernel].core_kind is CoreKind.VECTOR_CORE,
+        core_kind=lambda task: program.kernels[task.kernel].core_kind,
     )
     records: list[TaskProfile] = []
     for item in placed:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.target_ascend.isa.model import CoreKind
 from graph_engine.target_ascend.om.program import AicpuCall, EntryPoint, Launch, Record, Task, Wait
 
 T = TypeVar("T")
@@ -76,29 +77,32 @@ def execution_order(entry: EntryPoint) -> list[Step]:
 class _Units:
     """When each AI Core and AI CPU of one device is free, in ascending order."""
 
-    def __init__(self, cores: int, aicpus: int, vector_cores: int, on_vector: Callable[[Launch], bool]) -> None:
+    def __init__(self, cores: int, aicpus: int, vector_cores: int, core_kind: Callable[[Launch], CoreKind]) -> None:
         self.cores, self.aicpus, self.vector = [0.0] * cores, [0.0] * aicpus, [0.0] * vector_cores
-        self.on_vector = on_vector
+        self.core_kind = core_kind
 
-    def needed(self, task: Task) -> tuple[list[float], int]:
-        """The units of the task's kind and how many of them it holds (copies and events hold none)."""
-        if isinstance(task, Launch):
-            units = self.vector if self.vector and self.on_vector(task) else self.cores
-            return units, max(1, min(task.block_dim, len(units)))
-        return self.aicpus, int(isinstance(task, AicpuCall))
+    def needed(self, task: Task) -> list[tuple[list[float], int]]:
+        """The units of the task's kinds and how many of them it holds (copies and events hold none)."""
+        if not isinstance(task, Launch):
+            return [(self.aicpus, 1)] if isinstance(task, AicpuCall) else []
+        kind = self.core_kind(task) if self.vector else CoreKind.AI_CORE
+        if kind is CoreKind.MIXED:
+            teams = max(1, min(task.block_dim, len(self.cores), len(self.vector) // 2))
+            return [(self.cores, teams), (self.vector, 2 * teams)]
+        units = self.vector if kind is CoreKind.VECTOR_CORE else self.cores
+        return [(units, max(1, min(task.block_dim, len(units))))]
 
     def free_at(self, task: Task) -> float:
-        units, count = self.needed(task)
-        return units[count - 1] if count else 0.0
+        return max((units[count - 1] for units, count in self.needed(task)), default=0.0)
 
     def busy_at(self, time: float) -> int:
         """How many AI Cores other launches hold at `time`."""
         return sum(until > time for until in (*self.cores, *self.vector))
 
     def hold(self, task: Task, until: float) -> None:
-        units, count = self.needed(task)
-        units[:count] = [until] * count
-        units.sort()
+        for units, count in self.needed(task):
+            units[:count] = [until] * count
+            units.sort()
 
 
 def place_tasks(
@@ -109,19 +113,19 @@ def place_tasks(
     aicpus: int = 1,
     event_us: float = 0.0,
     vector_cores: int = 0,
-    on_vector: Callable[[Launch], bool] = lambda _: False,
+    core_kind: Callable[[Launch], CoreKind] = lambda _: CoreKind.AI_CORE,
 ) -> list[Placed[T]]:
     """Simulates the devices: of all tasks that could start, the one that can start first does, on the cores it needs.
 
     `cost` is called once for each launch, copy and AICPU call, in order of start, with the number of AI Cores that other
     launches of the device hold at that time. A launch holds min(block_dim,
-    `cores`) AI Cores of its stream's device, or of `vector_cores` where it is `on_vector`; an AICPU call one of `aicpus`. A record or wait takes `event_us`.
+    `cores`) AI Cores of its stream's device, or of `vector_cores` where its `core_kind` says so, or teams of both; an AICPU call one of `aicpus`. A record or wait takes `event_us`.
     Of tasks that can start at the same time, that of the first stream does.
     """
     _check_events(entry)
     heads, clocks = [0] * len(entry.streams), [0.0] * len(entry.streams)
     recorded: dict[int, float] = {}
-    devices = {stream.device: _Units(cores, aicpus, vector_cores, on_vector) for stream in entry.streams}
+    devices = {stream.device: _Units(cores, aicpus, vector_cores, core_kind) for stream in entry.streams}
     placed: list[Placed[T]] = []
     while True:
         ready: list[tuple[float, int]] = []

@@ -24,7 +24,7 @@ ELEMENTS = 256
 """Of a tile, one fractal."""
 FULL, FREE = 0, 1
 """Cross-core flags: a place of the ring is filled; it may be filled again."""
-X, EYE, Y, RING, L1, EYE_L1, L0A, L0B, L0C, UB = range(10)
+X, EYE, Y, EXCHANGED, RING, L1, EYE_L1, L0A, L0B, L0C, UB = range(11)
 
 
 def block_set(pipe: Pipe, flag: int) -> Instr:
@@ -125,6 +125,7 @@ def relu_of_product(tiles: int, blocks: int = 1, drop: tuple[Part, str] | None =
         Buffer("x", Space.GM, 0, size * tiles * 2),
         Buffer("eye", Space.GM, 1, ELEMENTS * 2),
         Buffer("y", Space.GM, 2, size * tiles * 4),
+        Buffer("exchanged", Space.GM, 3, 2 * size * 4),
         Buffer("ring", Space.GM, 3, size * 4, 2),
         Buffer("x_l1", Space.L1, 0, 512),
         Buffer("eye_l1", Space.L1, 512, 512),

@@ -133,8 +133,8 @@ ascend.kernel @k() blocks(1) {
 
 // -----
 
-// expected-error@+1 {{core must be cube or vector}}
-ascend.kernel @k() blocks(1) attributes {core = "mixed"} {
+// expected-error@+1 {{core must be cube or vector or mixed}}
+ascend.kernel @k() blocks(1) attributes {core = "both"} {
   ascend.blocks %blk = 0 to 1 {
   }
 }

@@ -113,7 +113,7 @@ ascend.kernel @k() blocks(1) {
 
 ascend.kernel @k() blocks(1) {
   ascend.blocks %blk = 0 to 1 {
-    // expected-error@+1 {{global memory is planned, not allocated, by a kernel}}
+    // expected-error@+1 {{in global memory it is an argument, whose number is the address}}
     %x = ascend.alloc "x" : memref<16x16xf16, #ascend.gm>
   }
 }
