@@ -14,7 +14,7 @@ from graph_engine.dialects.ascend.memory import row_major
 from graph_engine.dialects.ge.core import GeOp, Tensor, Trait, shape_of
 from graph_engine.dialects.ge.interning import element_bits
 from graph_engine.dialects.ge.shape import SliceOp
-from graph_engine.dialects.layout import NC1HWC0, FractalNZ, encoding_of, is_plain, physical_shape
+from graph_engine.dialects.layout import NC1HWC0, NC1HWC0C04, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.vector_tiling import BLOCK
 from graph_engine.transforms.stored_values import is_transposed_view
 from graph_engine.transforms.stored_values import is_view as stored_alike
@@ -90,6 +90,8 @@ def _stored_box(
     elif isinstance(encoding, NC1HWC0) and len(shape) == 4:
         blocks = _blocks(cut[1], shape[1], stored[-1])
         axes = None if blocks is None else [cut[0], blocks, cut[2], cut[3], (0, stored[-1])]
+    elif isinstance(encoding, NC1HWC0C04) and cut[1] == (0, shape[1]):
+        axes = [cut[0], (0, stored[1]), cut[2], cut[3], (0, stored[-1])]
     else:
         return None
     if axes is None:

@@ -75,6 +75,7 @@ PASSES: dict[str, str] = {
     "eliminate-transdata": "graph_engine.transforms.eliminate_transdata:EliminateTransdata",
     "verify-layout": "graph_engine.transforms.verify_layout:VerifyLayout",
     "adjust-borders": "graph_engine.transforms.adjust_borders:AdjustBorders",
+    "split-batch": "graph_engine.transforms.split_batch:SplitBatch",
     "lower-to-kernels": "graph_engine.lowering.lower_to_kernels:LowerToKernels",
     "double-buffer": "graph_engine.lowering.double_buffer:DoubleBuffer",
     "plan-onchip-buffers": "graph_engine.lowering.plan_onchip_buffers:PlanOnchipBuffers",

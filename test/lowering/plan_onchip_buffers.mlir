@@ -83,3 +83,37 @@ ascend.kernel @shared_by_ranges() blocks(3) {
     %0 = ascend.alloc "shared" : memref<100xf16, #ascend.ub>
   }
 }
+
+// -----
+
+// The two sources of an addition lie half the bank groups (256 of 512 bytes) apart, in all versions.
+// CHECK-LABEL: @sources_in_other_bank_groups
+ascend.kernel @sources_in_other_bank_groups() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    ascend.loop %i = 0 to 4 {
+      // CHECK: ascend.alloc "a" versions(2) address(256) bytes(512) : memref<128xf16, #ascend.ub>
+      %a = ascend.alloc "a" versions(2) : memref<128xf16, #ascend.ub>
+      // CHECK: ascend.alloc "b" versions(2) address(1536) bytes(512) : memref<200xf16, #ascend.ub>
+      %b = ascend.alloc "b" versions(2) : memref<200xf16, #ascend.ub>
+      %0 = ascend.view %a[0] : memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      %1 = ascend.view %b[0] : memref<200xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+      ascend.vec.add %0, %1 to %0 : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+    }
+  }
+}
+
+// -----
+
+// Where UB has no room for that, they lie side by side.
+// CHECK-LABEL: @no_room_for_other_bank_groups
+ascend.kernel @no_room_for_other_bank_groups() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    // CHECK: ascend.alloc "a" address({{0|131072}}) bytes(131072) :
+    %a = ascend.alloc "a" : memref<65536xf16, #ascend.ub>
+    // CHECK: ascend.alloc "b" address({{0|131072}}) bytes(131072) :
+    %b = ascend.alloc "b" : memref<65536xf16, #ascend.ub>
+    %0 = ascend.view %a[0] : memref<65536xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+    %1 = ascend.view %b[0] : memref<65536xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+    ascend.vec.add %0, %1 to %0 : memref<128xf16, #ascend.ub>, memref<128xf16, #ascend.ub> to memref<128xf16, #ascend.ub>
+  }
+}

@@ -43,7 +43,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], float
     "elu": (ge.EluOp, elu, 2e-7),
     "selu": (lambda x: ge.EluOp(x, alpha=1.6732632, scale=1.050701), lambda x: elu(x, 1.6732632, 1.050701), 4e-7),
     "celu": (lambda x: ge.EluOp(x, alpha=2.0, input_scale=0.5), lambda x: elu(x, 2.0, 1.0, 0.5), 3e-7),
-    "gelu": (ge.GeluOp, lambda x: 0.5 * x * EXACT_ERFC(-x / math.sqrt(2)), 0),
+    "gelu": (ge.GeluOp, lambda x: 0.5 * x * EXACT_ERFC(-x / math.sqrt(2)), 1e-12),  # left of -5.6
     "gelu_tanh": (
         lambda x: ge.GeluOp(x, approximate="tanh"),
         gelu_tanh,
