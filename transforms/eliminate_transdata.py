@@ -25,7 +25,7 @@ from graph_engine.dialects.ge.core import element_of, shape_of
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.dialects.layout import TransDataOp, encoding_of, is_plain, with_encoding
-from graph_engine.transforms import border_transposes
+from graph_engine.transforms import border_transposes, pixel_rows
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
 from graph_engine.transforms.explain_transdata import explain
 from graph_engine.transforms.formats import FormatRules
@@ -158,6 +158,7 @@ PATTERNS = (
     TransdataToView,
     MergeViews,
     TransdataThroughReshape,
+    *pixel_rows.PATTERNS,
     *border_transposes.PATTERNS,
 )
 
@@ -175,7 +176,8 @@ class EliminateTransdata(GePass):
         context = RewriteContext.current()
         for block in graphs(op):
             share_conversions(block, context)
-        apply_patterns(op, [pattern() for pattern in PATTERNS])
+        for patterns in (pixel_rows.PATTERNS, PATTERNS):  # transposes between two conversions before those beside one
+            apply_patterns(op, [pattern() for pattern in patterns])
         if wanted(Kind.ANALYSIS):
             rules = FormatRules.for_soc(self.soc)
             for block in graphs(op):

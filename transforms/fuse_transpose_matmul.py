@@ -80,7 +80,8 @@ class FuseTransposeMatmul(Pattern):
                 continue
             rest = _swapped(perm)
             sides[number] = transpose.x
-            if rest != tuple(range(rank)):
+            moved = [axis for axis in rest if shape_of(transpose.x)[axis] != 1]
+            if moved != sorted(moved):  # axes of one element move by a reshape
                 made.append(TransposeOp(transpose.x, perm=rest))
                 made[-1].location = transpose.location
                 sides[number] = made[-1].results[0]

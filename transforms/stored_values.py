@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from math import prod
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import TensorType
@@ -15,12 +16,14 @@ from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp, TransposeOp
 from graph_engine.dialects.layout import (
     NC1HWC0,
+    NC1HWC0C04,
     NDC1HWC0,
     NHWC,
     Encoding,
     FractalNZ,
     FractalZ,
     FractalZ3D,
+    FractalZC04,
     FractalZKN,
     encoding_of,
     is_plain,
@@ -68,7 +71,7 @@ def is_row(value: SSAValue, like: tuple[int, ...], c0: int) -> bool:
 def family_of(formats: Sequence[Format]) -> Family | None:
     """The family that the first encoded operand or result belongs to."""
     for format in formats:
-        if isinstance(format, NC1HWC0 | NDC1HWC0 | FractalZ3D):
+        if isinstance(format, NC1HWC0 | NC1HWC0C04 | NDC1HWC0 | FractalZ3D | FractalZC04):
             return Family.NC1HWC0
         if isinstance(format, FractalNZ | FractalZ | FractalZKN):
             return Family.FRACTAL_NZ
@@ -100,9 +103,9 @@ def is_view(source: TensorType[Any], target: TensorType[Any]) -> bool:
 
 
 def _pixels(stored: TensorType[Any]) -> tuple[int, ...] | None:
-    """N and C of a matrix or of a feature map of one pixel, which NC1HWC0 stores alike."""
+    """N, C and the number of pixels of a matrix, one, or of a feature map: what else there is NC1HWC0 stores alike."""
     shape = shape_of_type(stored)
-    return shape[:2] if len(shape) == 2 or (len(shape) == 4 and shape[2:] == (1, 1)) else None
+    return (*shape[:2], prod(shape[2:])) if len(shape) in (2, 4) and DYNAMIC not in shape[2:] else None
 
 
 def keeps_matrices(op: object) -> bool:
@@ -144,15 +147,34 @@ def _takes_whole_fractals(op: SliceOp, c0: int) -> bool:
     return rank > 1
 
 
+PIXELS_TO_ROWS = (0, 3, 2, 1)
+"""From [N, C, pixels, 1] to [N, 1, pixels, C] and back: NC1HWC0 and FRACTAL_NZ of the same bytes for whole fractals."""
+
+
 def is_transposed_view(op: Operation) -> bool:
-    """Whether a transposition leaves every byte in its place: NHWC as a shape and as a format, heads of fractals."""
+    """Whether a transposition leaves every byte in its place: NHWC as a shape and as a format, heads of fractals, pixels
+    as rows."""
     if isinstance(op, SplitHeadsOp | MergeHeadsOp):
         encoding = encoding_of(op.x.type)
         same = encoding == encoding_of(op.result.type)
         return isinstance(encoding, FractalNZ) and same and keeps_fractals(op, encoding.c0.data)
     if not isinstance(op, TransposeOp):
         return False
+    if op.ints("perm") == PIXELS_TO_ROWS:
+        return _turns_pixels(op)
     ends = (op.x.type, op.result.type)
     if op.ints("perm") == (0, 3, 1, 2):
         return is_plain(ends[0]) and isinstance(encoding_of(ends[1]), NHWC)
     return op.ints("perm") == (0, 2, 3, 1) and isinstance(encoding_of(ends[0]), NHWC) and is_plain(ends[1])
+
+
+def _turns_pixels(op: TransposeOp) -> bool:
+    """Whether a transposition of [N, C, pixels, 1] in NC1HWC0 to [N, 1, pixels, C] in FRACTAL_NZ, or back, moves nothing."""
+    source, target = encoding_of(op.x.type), encoding_of(op.result.type)
+    if not isinstance(source, NC1HWC0 | FractalNZ) or not isinstance(target, NC1HWC0 | FractalNZ):
+        return False
+    if type(source) is type(target) or source.c0 != target.c0 or source.pad_lanes != target.pad_lanes:
+        return False
+    _, _, pixels, one = shape_of(op.x if isinstance(source, NC1HWC0) else op.result)
+    same = tensor(op.x).element_type == tensor(op.result).element_type
+    return one == 1 and pixels % FRACTAL_ROWS == 0 and same

@@ -18,7 +18,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, shape_of
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.locations import source_nodes
-from graph_engine.dialects.ge.shape import ReshapeOp
+from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.dialects.layout import format_name, is_plain
 from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import graphs
@@ -36,8 +36,10 @@ def fault(op: Operation, rules: FormatRules) -> str | None:
     if isinstance(op, ReshapeOp):
         fits = is_view(tensor(op.x), op.result.type)
         return None if fits else f"the bytes of {tensor(op.x)} are not those of {op.result.type}"
+    if isinstance(op, TransposeOp) and is_transposed_view(op):
+        return None
     if any(isinstance(format, NHWC) for format in (result, *given)):
-        return None if is_transposed_view(op) else "does not work in NHWC"
+        return "does not work in NHWC"
     if family is None:
         wanted = rules.own_family(op)
         static = all(DYNAMIC not in shape_of(value) for value in (*op.operands, *op.results))

@@ -271,6 +271,19 @@ def channels_last(seed: int = 0, batch: Dim = 1) -> onnx.ModelProto:
     return _finish(b, "GlobalAveragePool", [x])
 
 
+def pixels_as_rows(seed: int = 0, batch: Dim = 1) -> onnx.ModelProto:
+    """A block of a SegFormer: the pixels of 4 x 8 are rows of a matrix between convolutions, transposed there and back."""
+    b = GraphBuilder(seed)
+    x = b.conv(b.input("x", (batch, 3, 4, 8)), 3, 40)
+    rows = b.node("Transpose", [b.node("Reshape", [x, b.constant("flat", np.array([0, 40, 32]))])], perm=[0, 2, 1])
+    rows = b.node("Add", [b.node("MatMul", [rows, b.weight((40, 48), -0.3, 0.3)]), b.weight((48,))])
+    rows = b.node("LayerNormalization", [rows, b.weight((48,)), b.weight((48,))], axis=-1)
+    back = b.node("Reshape", [b.node("Transpose", [rows], perm=[0, 2, 1]), b.constant("map", np.array([0, 48, 4, 8]))])
+    mixed = b.node("Reshape", [b.conv(back, 48, 48, group=48), b.constant("again", np.array([0, 48, -1]))])
+    mixed = b.node("MatMul", [b.node("Transpose", [mixed], perm=[0, 2, 1]), b.weight((48, 48), -0.3, 0.3)])
+    return _finish(b, "Add", [mixed, rows])
+
+
 def _finish(builder: GraphBuilder, op_type: str, inputs: Sequence[str], **attributes: Any) -> onnx.ModelProto:
     builder.node(op_type, inputs, "y", **attributes)
     return builder.model("y")
@@ -294,5 +307,6 @@ SMALL: dict[str, Builder] = {
         written_out_activations,
         written_out_norms,
         channels_last,
+        pixels_as_rows,
     )
 }

@@ -109,3 +109,72 @@ func.func @channels_last(%x: tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf32> {
   %6 = ge.cast %5 : (tensor<1x8x8x3xf16>) -> tensor<1x8x8x3xf32>
   return %6 : tensor<1x8x8x3xf32>
 }
+
+// -----
+
+// 64 pixels of 24 channels are 64 rows of a matrix: both formats have the axes c1, pixels, c0.
+// CHECK-LABEL: func.func @pixels_to_rows
+func.func @pixels_to_rows(%x: tensor<2x24x8x8xf16, #layout.nc1hwc0>) -> tensor<2x64x24xf16, #layout.fractal_nz> {
+  // CHECK-NEXT: %[[F:.*]] = ge.reshape %x {shape = [2, 24, 64, 1]} : {{.*}} -> tensor<2x24x64x1xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[T:.*]] = ge.transpose %[[F]] {perm = [0, 3, 2, 1]} : {{.*}} -> tensor<2x1x64x24xf16, #layout.fractal_nz<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[R:.*]] = ge.reshape %[[T]] {shape = [2, 64, 24]}
+  // CHECK-NEXT: return %[[R]]
+  %0 = layout.transdata %x : tensor<2x24x8x8xf16, #layout.nc1hwc0> -> tensor<2x24x8x8xf16>
+  %1 = ge.transpose %0 {perm = [0, 2, 3, 1]} : (tensor<2x24x8x8xf16>) -> tensor<2x8x8x24xf16>
+  %2 = ge.reshape %1 {shape = [2, 64, 24]} : (tensor<2x8x8x24xf16>) -> tensor<2x64x24xf16>
+  %3 = layout.transdata %2 : tensor<2x64x24xf16> -> tensor<2x64x24xf16, #layout.fractal_nz>
+  return %3 : tensor<2x64x24xf16, #layout.fractal_nz>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @rows_to_pixels
+func.func @rows_to_pixels(%x: tensor<64x24xf16, #layout.fractal_nz>) -> tensor<1x24x8x8xf16, #layout.nc1hwc0> {
+  // CHECK-NEXT: ge.reshape %x {shape = [1, 1, 64, 24]}
+  // CHECK-NEXT: ge.transpose {{.*}} {perm = [0, 3, 2, 1]} : {{.*}} -> tensor<1x24x64x1xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: %[[R:.*]] = ge.reshape {{.*}} {shape = [1, 24, 8, 8]}
+  // CHECK-NEXT: return %[[R]]
+  %0 = layout.transdata %x : tensor<64x24xf16, #layout.fractal_nz> -> tensor<64x24xf16>
+  %1 = ge.transpose %0 {perm = [1, 0]} : (tensor<64x24xf16>) -> tensor<24x64xf16>
+  %2 = ge.reshape %1 {shape = [1, 24, 8, 8]} : (tensor<24x64xf16>) -> tensor<1x24x8x8xf16>
+  %3 = layout.transdata %2 : tensor<1x24x8x8xf16> -> tensor<1x24x8x8xf16, #layout.nc1hwc0>
+  return %3 : tensor<1x24x8x8xf16, #layout.nc1hwc0>
+}
+
+// -----
+
+// The transposition went into the product: with rows it is none.
+// CHECK-LABEL: func.func @transposing_product
+func.func @transposing_product(%x: tensor<1x24x8x8xf16, #layout.nc1hwc0>, %w: tensor<24x32xf16, #layout.fractal_z_kn<pad = zero>>) -> tensor<1x64x32xf16, #layout.fractal_nz> {
+  // CHECK: %[[R:.*]] = ge.reshape {{.*}} {shape = [1, 64, 24]}
+  // CHECK-NEXT: ge.matmul %[[R]], %w : (tensor<1x64x24xf16, #layout.fractal_nz<c0 = 16, pad = zero>>
+  // CHECK-NEXT: return
+  %0 = layout.transdata %x : tensor<1x24x8x8xf16, #layout.nc1hwc0> -> tensor<1x24x8x8xf16>
+  %1 = ge.reshape %0 {shape = [1, 24, 64]} : (tensor<1x24x8x8xf16>) -> tensor<1x24x64xf16>
+  %2 = layout.transdata %1 : tensor<1x24x64xf16> -> tensor<1x24x64xf16, #layout.fractal_nz>
+  %3 = ge.matmul %2, %w {transpose_a = true} : (tensor<1x24x64xf16, #layout.fractal_nz>, tensor<24x32xf16, #layout.fractal_z_kn<pad = zero>>) -> tensor<1x64x32xf16, #layout.fractal_nz>
+  return %3 : tensor<1x64x32xf16, #layout.fractal_nz>
+}
+
+// -----
+
+// 49 pixels do not fill their fractals; images behind each other are not rows of one matrix; windows have another order.
+// CHECK-LABEL: func.func @no_rows
+// CHECK-COUNT-5: layout.transdata
+func.func @no_rows(%x: tensor<1x24x7x7xf16, #layout.nc1hwc0>, %y: tensor<2x24x8x8xf16, #layout.nc1hwc0>) -> (tensor<49x24xf16, #layout.fractal_nz>, tensor<128x24xf16, #layout.fractal_nz>, tensor<8x16x24xf16, #layout.fractal_nz>) {
+  %0 = layout.transdata %x : tensor<1x24x7x7xf16, #layout.nc1hwc0> -> tensor<1x24x7x7xf16>
+  %1 = ge.reshape %0 {shape = [24, 49]} : (tensor<1x24x7x7xf16>) -> tensor<24x49xf16>
+  %2 = ge.transpose %1 {perm = [1, 0]} : (tensor<24x49xf16>) -> tensor<49x24xf16>
+  %3 = layout.transdata %2 : tensor<49x24xf16> -> tensor<49x24xf16, #layout.fractal_nz>
+  %4 = layout.transdata %y : tensor<2x24x8x8xf16, #layout.nc1hwc0> -> tensor<2x24x8x8xf16>
+  %5 = ge.reshape %4 {shape = [2, 24, 64]} : (tensor<2x24x8x8xf16>) -> tensor<2x24x64xf16>
+  %6 = ge.transpose %5 {perm = [0, 2, 1]} : (tensor<2x24x64xf16>) -> tensor<2x64x24xf16>
+  %7 = ge.reshape %6 {shape = [128, 24]} : (tensor<2x64x24xf16>) -> tensor<128x24xf16>
+  %8 = layout.transdata %7 : tensor<128x24xf16> -> tensor<128x24xf16, #layout.fractal_nz>
+  %9 = ge.relu %4 : (tensor<2x24x8x8xf16>) -> tensor<2x24x8x8xf16>
+  %10 = ge.reshape %9 {shape = [2, 24, 2, 4, 2, 4]} : (tensor<2x24x8x8xf16>) -> tensor<2x24x2x4x2x4xf16>
+  %11 = ge.transpose %10 {perm = [0, 2, 4, 3, 5, 1]} : (tensor<2x24x2x4x2x4xf16>) -> tensor<2x2x2x4x4x24xf16>
+  %12 = ge.reshape %11 {shape = [8, 16, 24]} : (tensor<2x2x2x4x4x24xf16>) -> tensor<8x16x24xf16>
+  %13 = layout.transdata %12 : tensor<8x16x24xf16> -> tensor<8x16x24xf16, #layout.fractal_nz>
+  return %3, %8, %13 : tensor<49x24xf16, #layout.fractal_nz>, tensor<128x24xf16, #layout.fractal_nz>, tensor<8x16x24xf16, #layout.fractal_nz>
+}

@@ -61,3 +61,16 @@ func.func @transposed_heads(%q: tensor<1x2x3x4xf32>, %k: tensor<6x8xf32>) -> ten
   %2 = ge.matmul %q, %1 : (tensor<1x2x3x4xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return %2 : tensor<1x2x3x6xf32>
 }
+
+// -----
+
+// One head: what is left of the permutation moves an axis of one element, which a reshape does.
+// CHECK-LABEL: func.func @one_head
+func.func @one_head(%q: tensor<1x1x9x8xf32>, %k: tensor<1x7x1x8xf32>) -> tensor<1x1x9x7xf32> {
+  // CHECK-NEXT: %[[K:.*]] = ge.reshape %k {shape = [1, 1, 7, 8]}
+  // CHECK-NEXT: ge.matmul %q, %[[K]] {transpose_b = true}
+  // CHECK-NEXT: return
+  %0 = ge.transpose %k {perm = [0, 2, 3, 1]} : (tensor<1x7x1x8xf32>) -> tensor<1x1x8x7xf32>
+  %1 = ge.matmul %q, %0 : (tensor<1x1x9x8xf32>, tensor<1x1x8x7xf32>) -> tensor<1x1x9x7xf32>
+  return %1 : tensor<1x1x9x7xf32>
+}
