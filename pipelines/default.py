@@ -62,6 +62,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-dynamic-quantized"),
     (Phase.FUSED, "expand-resize"),
+    (Phase.FUSED, "expand-sampling"),
     (Phase.FUSED, "expand-cum-sum"),
     (Phase.FUSED, "expand-recurrence"),
     (Phase.FUSED, "expand-indexing"),

@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "expand-dynamic-quantized": "graph_engine.transforms.expand_dynamic_quantized:ExpandDynamicQuantized",
     "expand-cum-sum": "graph_engine.transforms.expand_cum_sum:ExpandCumSumPass",
     "expand-resize": "graph_engine.transforms.expand_resize:ExpandResizePass",
+    "expand-sampling": "graph_engine.transforms.expand_sampling:ExpandSampling",
     "expand-recurrence": "graph_engine.transforms.expand_recurrence:ExpandRecurrencePass",
     "expand-indexing": "graph_engine.transforms.expand_indexing:ExpandIndexingPass",
     "expand-by-halves": "graph_engine.transforms.expand_by_halves:ExpandByHalves",

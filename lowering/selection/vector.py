@@ -80,8 +80,17 @@ def _elementwise(op: Operation) -> Choice:
         operator_type(names[0]) if len(names) == 1 else "Elementwise",
         lambda name, soc: build_elementwise(name, group, soc),
         inputs,
-        tuple(i for i, s in enumerate(group.inputs) if (s.shape, s.dtype) == like),
+        tuple(i for i in read_by_all(group) if (group.inputs[i].shape, group.inputs[i].dtype) == like),
     )
+
+
+def read_by_all(group: Elementwise) -> list[int]:
+    """The operands on which every result depends: what is written over another one would not wait for its reading."""
+    depends = [{number} for number in range(len(group.inputs))]
+    for step in group.steps:
+        depends.append(set[int]().union(*(depends[number] for number in step.operands)))
+    results = [*(len(group.inputs) + number for number in group.kept), len(depends) - 1]
+    return sorted(set[int].intersection(*(depends[number] for number in results)))
 
 
 def elementwise_of(members: Sequence[Operation], results: Sequence[SSAValue]) -> tuple[Elementwise, list[SSAValue]]:

@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 from graph_engine.dialects.ge import elementwise as ge
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.fused import FusedOp
-from graph_engine.dialects.ge.logic import ModOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import fractal_nz, nc1hwc0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -211,6 +210,15 @@ def test_several_results_of_small_operands() -> None:
     assert_close(total, x.astype(float) + r)
 
 
+def test_a_result_lies_over_no_operand_that_another_one_does_not_read() -> None:
+    """It would be written without waiting for that operand's reading."""
+    apart = fused([value((4, 4)), value((4, 4))], lambda x, y: [ge.AbsOp(x), ge.NegOp(y)], "ge.neg", None, (0, 1))
+    assert select(apart).in_place == ()
+    sides = [value((4, 4)), value((4, 4))]
+    shared = fused(sides, lambda x, y: [t := ge.AbsOp(x), ge.AddOp(t, y)], "ge.add", None, (0, 1))
+    assert select(shared).in_place == (0,)
+
+
 def test_a_power_in_a_group_sees_the_constant_outside() -> None:
     exponent = ConstantOp(constant_attr(np.array(3, np.float16), "e"), result_type=typed(()))
     op = fused([value((4, 4)), exponent.result], lambda x, e: [t := ge.PowOp(x, e), ge.NegOp(t)], "ge.neg")
@@ -224,10 +232,10 @@ def group(body: Any, results: tuple[int, ...]) -> FusedOp:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "unknown size": (lambda: ge.ReluOp(value((-1, 4))), "not known"),
-    "integers": (lambda: ge.MulOp(value((4,), "i64"), value((4,), "i64")), "ge.mul of i64"),
+    "doubles": (lambda: ge.MulOp(value((4,), "f64"), value((4,), "f64")), "ge.mul of f64"),
     "no elements": (lambda: ge.ReluOp(value((0, 4))), "no elements"),
     "no instruction": (
-        lambda: fused([value((4,))], lambda x: [t := ModOp(x, x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",
+        lambda: fused([value((4,), "f64")], lambda x: [t := ge.NegOp(x), ge.ReluOp(t)], "ge.relu"), "no instruction sequence",
     ),
     "two formats": (
         lambda: encode(ge.AddOp(value((1, 20, 4, 4), "f16", MAP), value((1, 20, 1, 1))), MAP), "padded blocks",
