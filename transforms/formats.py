@@ -27,7 +27,7 @@ from graph_engine.dialects.ge.heads import MergeHeadsOp, RotaryMulOp, SplitHeads
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.logic import works_on_masks
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.normalization import LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp, rows_of_scale
+from graph_engine.dialects.ge.normalization import GroupNormOp, LayerNormOp, LrnOp, RmsNormOp, SoftmaxOp, rows_of_scale
 from graph_engine.dialects.ge.pooling import MaxPool3dOp
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
@@ -187,8 +187,8 @@ class FormatRules:
                 operands = tuple(keep(format, nc1hwc0(c0)) for format in given)
                 pad = moved_padding(op, operands, c0)
                 return None if pad is None else Formats(operands, nc1hwc0(c0, "zero" if full else str(pad)))
-            case LayerNormOp():
-                if op.axes() != (1,) or not full or DYNAMIC in shape_of(op.x) or volumes:
+            case LayerNormOp() | GroupNormOp():
+                if not full or DYNAMIC in shape_of(op.x) or volumes or not normalizes_blocks(op, c0):
                     return None
                 return Formats((keep(given[0], nc1hwc0(c0)), None, None)[: len(given)], nc1hwc0(c0))
             case ReduceMeanOp() | ReduceMaxOp():
@@ -346,6 +346,14 @@ def reduces_rows(op: GeOp, c0: int) -> bool:
     if not isinstance(op, SoftmaxOp | LayerNormOp | RmsNormOp) or DYNAMIC in shape:
         return False
     return op.axis.value.data % len(shape) == len(shape) - 1 and shape[-1] % c0 == 0
+
+
+def normalizes_blocks(op: LayerNormOp | GroupNormOp, c0: int) -> bool:
+    """Whether a normalization of an image takes all channels of a pixel, groups of whole blocks, or single channels."""
+    if isinstance(op, LayerNormOp):
+        return op.axes() == (1,)
+    channels, groups = shape_of(op.x)[1], op.groups.value.data
+    return groups == channels or channels // groups % c0 == 0
 
 
 def is_row_each(value: SSAValue, op: GeOp) -> bool:

@@ -13,7 +13,7 @@ from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.dialects.ge.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from graph_engine.dialects.ge.pooling import GlobalPoolOp
 from graph_engine.dialects.ge.reduction import ReduceOp
-from graph_engine.dialects.layout import encoding_of, is_plain, physical_shape
+from graph_engine.dialects.layout import NC1HWC0, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels import reduction_steps as expand
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.reduction import ReductionGroup
@@ -42,7 +42,8 @@ _TYPES = {"ge.softmax": "SoftmaxV2", "ge.layer_norm": "LayerNorm", "ge.rms_norm"
 
 @dataclass(frozen=True)
 class Space:
-    """The iteration space: the main operand as stored, with the channels of a group norm as (groups, channels each)."""
+    """The iteration space: the main operand as stored, with the channels of a group norm, or their blocks, as (groups,
+    of each)."""
 
     main: Tensor
     sizes: tuple[int, ...]
@@ -57,10 +58,15 @@ class Space:
         shape = shape_of_type(main)
         sizes = physical_shape(main)
         if isinstance(op, GroupNormOp):
-            if not is_plain(main):
-                raise NoKernel("a group norm takes a plain tensor")
-            groups = op.groups.value.data
-            split = (shape[0], groups, shape[1] // groups, *shape[2:])
+            groups, encoding = op.groups.value.data, encoding_of(main)
+            if isinstance(encoding, NC1HWC0):
+                if encoding.c0.data * sizes[1] != shape[1] or (sizes[1] % groups and groups != shape[1]):
+                    raise NoKernel("a group norm in NC1HWC0 takes whole blocks of channels, or single ones")
+                if groups == shape[1]:
+                    return Space(main, sizes, (False, False, True, True, False))
+            elif not is_plain(main):
+                raise NoKernel("a group norm takes a plain tensor or NC1HWC0")
+            split = (sizes[0], groups, sizes[1] // groups, *sizes[2:])
             return Space(main, split, (False, False, *(True for _ in split[2:])), groups=groups)
         axes = reduced_axes(op)
         sources = origins(encoding_of(main).map, len(shape))
@@ -83,8 +89,10 @@ class Space:
             kept = [1] * (rank - len(self.axes) - len(shape_of_type(operand))) + list(shape_of_type(operand))
             shape = [1 if axis in self.axes else kept.pop(0) for axis in range(rank)]
             operand = tensor_type(shape, operand.element_type)
-        if channels:
+        if channels and is_plain(self.main):
             strides = tuple(int(axis == 1) for axis in range(rank))
+        elif channels:
+            strides = strides_over(tensor_type((*shape_of_type(operand), 1, 1), operand.element_type), self.main)
         else:
             strides = strides_over(operand, self.main)
         if not self.groups:

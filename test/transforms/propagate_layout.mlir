@@ -124,3 +124,21 @@ func.func @channel_norm(%x: tensor<1x32x4x4xf16>, %s: tensor<32x1x1xf16>, %w: te
   %2 = ge.conv2d %1, %w : (tensor<1x32x4x4xf16>, tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16>
   return %2 : tensor<1x32x4x4xf16>
 }
+
+// -----
+
+// Groups of whole blocks of channels are normalized in NC1HWC0, groups of half a block in ND.
+// CHECK-LABEL: func.func @group_norm
+func.func @group_norm(%x: tensor<1x32x4x4xf16>, %s: tensor<32xf16>, %w: tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16> {
+  // CHECK: ge.conv2d
+  // CHECK-NEXT: %[[N:.*]] = ge.group_norm {{.*}}, %s, %s {groups = 2} : {{.*}} -> tensor<1x32x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK-NEXT: ge.conv2d %[[N]]
+  // CHECK-NEXT: layout.transdata
+  // CHECK-NEXT: ge.group_norm {{.*}} {groups = 4} : {{.*}} -> tensor<1x32x4x4xf16>
+  // CHECK-NEXT: return
+  %0 = ge.conv2d %x, %w : (tensor<1x32x4x4xf16>, tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16>
+  %1 = ge.group_norm %0, %s, %s {groups = 2} : (tensor<1x32x4x4xf16>, tensor<32xf16>, tensor<32xf16>) -> tensor<1x32x4x4xf16>
+  %2 = ge.conv2d %1, %w : (tensor<1x32x4x4xf16>, tensor<32x32x1x1xf16>) -> tensor<1x32x4x4xf16>
+  %3 = ge.group_norm %2, %s, %s {groups = 4} : (tensor<1x32x4x4xf16>, tensor<32xf16>, tensor<32xf16>) -> tensor<1x32x4x4xf16>
+  return %3 : tensor<1x32x4x4xf16>
+}

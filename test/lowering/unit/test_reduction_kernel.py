@@ -112,6 +112,21 @@ def test_group_norm(shape: tuple[int, ...], groups: int) -> None:
     near(run_operator(op, [x, scale, bias]), expected + bias.astype(float).reshape(each), split.shape[-1])
 
 
+@pytest.mark.parametrize(
+    ("shape", "groups"),
+    [((2, 64, 5, 7), 4), ((1, 64, 14, 14), 1), ((2, 48, 3, 3), 48), ((1, 320, 14, 14), 1), ((1, 32, 1, 1), 32)],
+    ids=str,
+)
+def test_group_norm_of_blocks(shape: tuple[int, ...], groups: int) -> None:
+    """NC1HWC0: groups of whole blocks of channels, and of one channel each."""
+    x, scale, bias = random(shape), random(shape[1:2], seed=6), random(shape[1:2], seed=7)
+    op = GroupNormOp(value(shape, "f16", nc1hwc0()), value(shape[1:2]), value(shape[1:2]), groups=groups)
+    split = x.reshape(shape[0], groups, -1)
+    expected = layer_norm(split, np.ones(1), 0, (2,)).reshape(shape) * scale.astype(float)[:, None, None]
+    got = run_operator(encode(op, nc1hwc0()), [x, scale, bias])
+    near(got, expected + bias.astype(float)[:, None, None], split.shape[-1])
+
+
 @pytest.mark.parametrize("rows", [1, 16, 37, 128])
 def test_rows_of_fractals(rows: int) -> None:
     """FRACTAL_NZ between two matrix products: a row lies in blocks of 16 columns; scale and bias are plain vectors."""
@@ -198,6 +213,10 @@ def test_cores_share_the_rows() -> None:
     [
         (lambda: SoftmaxOp(value((1, 20, 4, 4), "f16", nc1hwc0()), axis=1), "padding"),
         (lambda: ge.ReduceSumOp(value((2, 3), "i32"), axes=[1]), "fp16 and fp32"),
+        (
+            lambda: GroupNormOp(value((1, 48, 4, 4), "f16", nc1hwc0()), value((48,)), value((48,)), groups=2),
+            "whole blocks of channels",
+        ),
         (
             lambda: fused(
                 [value((4, 5))], lambda x: [t := SoftmaxOp(x), SoftmaxOp(t.result, axis=0)], "ge.softmax"
