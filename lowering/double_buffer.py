@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
+from graph_engine.dialects.ascend.affine import i64_attr
 from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
 from graph_engine.lowering.kernels.loops import allocs_by_slot, enclosing_loops, instructions_of, slot_bytes
 from graph_engine.target_ascend.isa.model import Space
@@ -39,9 +40,9 @@ def _double(allocs: list[AllocOp]) -> None:
             runs = prod(loop.trip.value.data for loop in enclosing_loops(before) if loop not in around)
             phase = (phase + runs) % 2
         before = op
-        op.versions = IntegerAttr(2, 64)
+        op.versions = i64_attr(2)
         if phase:
-            op.phase = IntegerAttr(1, 64)
+            op.phase = i64_attr(1)
 
 
 def double_buffer(kernel: KernelOp, soc: Soc) -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
+from graph_engine.dialects.ascend.affine import i64_attr
 from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
 from graph_engine.lowering.bank_groups import around, bank_sides
 from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
@@ -29,6 +30,8 @@ def plan_onchip_buffers(kernel: KernelOp, soc: Soc) -> None:
     allocs: dict[str, list[AllocOp]] = {}
     for number, region in enumerate(kernel.body.block.ops):
         for slot, ops in allocs_by_slot(region).items():
+            if space_of(ops[0].memory) is Space.GM:  # an argument
+                continue
             regions.setdefault(slot, []).append(number)
             allocs.setdefault(slot, []).extend(ops)
     spaces: dict[Space, list[str]] = {}
@@ -48,8 +51,8 @@ def plan_onchip_buffers(kernel: KernelOp, soc: Soc) -> None:
             raise OperatorError(kernel, f"kernel {kernel.sym_name.data} {message}")
         for slot, (address, size) in placed.slots.items():
             for op in allocs[slot]:
-                op.address = IntegerAttr(address, 64)
-                op.bytes = IntegerAttr(size, 64)
+                op.address = i64_attr(address)
+                op.bytes = i64_attr(size)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, StringAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -52,7 +52,7 @@ class Expr:
     @property
     def coefs(self) -> DenseArrayBase[IntegerType]:
         """The coefficients as `array<i64: ...>`."""
-        return _array(tuple(self.terms.values()))
+        return i64_array(tuple(self.terms.values()))
 
     @property
     def const_attr(self) -> IntegerAttr:
@@ -67,7 +67,14 @@ def i64_attr(value: int) -> IntegerAttr:
 
 
 @cache
-def _array(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+def string_attr(value: str) -> StringAttr:
+    """A string attribute, built once."""
+    return StringAttr(value)
+
+
+@cache
+def i64_array(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    """An `array<i64: ...>`, built once."""
     return DenseArrayBase.from_list(i64, list(values))
 
 

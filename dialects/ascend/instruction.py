@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, var_operand_def
+from xdsl.irdl import operand_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -18,7 +18,11 @@ from xdsl.utils.exceptions import VerifyException
 from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
 from graph_engine.dialects.float_text import parse_float
 from graph_engine.dialects.operator_class import Operator
+from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.target_ascend.isa.model import SPECS, Opcode, Pipe
+
+_SEGMENTS: dict[Attribute, Attribute] = {}
+"""One attribute for all equal ones, where xDSL makes a new one an operator."""
 
 
 class InstructionOp(Operator):
@@ -31,6 +35,8 @@ class InstructionOp(Operator):
 
     sources = var_operand_def(MemRefType)
     dst = operand_def(MemRefType)
+
+    traits = traits_def(VerifiedByForm())
 
     def __init__(self, sources: Sequence[SSAValue], dst: SSAValue, *, immediate: float | None = None):
         super().__init__(
@@ -58,6 +64,9 @@ class InstructionOp(Operator):
         if len(self.sources) != spec.operands - 1:
             raise VerifyException(f"{self.name}: takes {spec.operands - 1} sources, got {len(self.sources)}")
         self.verify_operands()
+
+    def form(self) -> Iterable[object]:
+        return [_SEGMENTS.setdefault(v, v) if k == "operandSegmentSizes" else v for k, v in self.properties.items()]
 
     def verify_operands(self) -> None:
         """Shape, dtype and space rules of the opcode."""

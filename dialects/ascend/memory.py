@@ -7,7 +7,7 @@ AscendNPU-IR (Apache-2.0).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -40,8 +40,18 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
-from graph_engine.dialects.operator_class import Operator
+from graph_engine.dialects.ascend.affine import (
+    INDEX,
+    Expr,
+    expr_of,
+    i64_attr,
+    parse_expr,
+    print_expr,
+    string_attr,
+    verify_expr,
+)
+from graph_engine.dialects.operator_class import Operator, operands_of
+from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Space
 
 
@@ -403,8 +413,10 @@ class AllocOp(Operator):
     bytes = opt_prop_def(IntegerAttr.constr(i64))
     memory = result_def(MemRefType)
 
+    traits = traits_def(VerifiedByForm())
+
     def __init__(self, slot: str, ty: MemRefType):
-        super().__init__(properties={"slot": StringAttr(slot)}, result_types=[ty])
+        super().__init__(properties={"slot": string_attr(slot)}, result_types=[ty])
         if SSAValue.is_valid_name(slot):
             self.memory.name_hint = slot
 
@@ -436,7 +448,7 @@ class AllocOp(Operator):
         for key in ("versions", "phase", "address", "bytes"):
             if parser.parse_optional_keyword(key):
                 with parser.in_parens():
-                    values[key] = IntegerAttr(parser.parse_integer(), 64)
+                    values[key] = i64_attr(parser.parse_integer())
         parser.parse_punctuation(":")
         ty = parser.parse_type()
         if not isinstance(ty, MemRefType):
@@ -462,6 +474,8 @@ class ViewOp(Operator):
     offset = prop_def(IntegerAttr.constr(i64))
     result = result_def(MemRefType)
 
+    traits = traits_def(VerifiedByForm())
+
     def __init__(self, source: SSAValue, offset: Expr | SSAValue | int, ty: MemRefType):
         expr = Expr.of(offset)
         super().__init__(
@@ -475,6 +489,10 @@ class ViewOp(Operator):
     def expr(self) -> Expr:
         """The offset in elements."""
         return expr_of(self.counters, self.coefs, self.offset)
+
+    def form(self) -> Iterable[object]:
+        of_view = any(isinstance(value.owner, ViewOp) for value in operands_of(self)[:1])
+        return *self.properties.values(), of_view
 
     def verify_(self) -> None:
         if space_of(self.source) is not space_of(self.result):

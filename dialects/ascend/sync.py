@@ -13,13 +13,14 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_attr, parse_expr, print_expr, verify_expr
 from graph_engine.dialects.operator_class import Operator
+from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.target_ascend.isa.model import Opcode, Pipe
 
 PIPE_NAMES = {pipe: StringAttr(pipe.name) for pipe in Pipe}
@@ -37,6 +38,8 @@ class FlagOp(Operator):
     rotate = opt_prop_def(IntegerAttr.constr(i64))
     coefs = prop_def(DenseArrayBase.constr(i64))
     offset = prop_def(IntegerAttr.constr(i64))
+
+    traits = traits_def(VerifiedByForm())
 
     def __init__(self, src: Pipe, dst: Pipe, event: int, rotate: int = 1, index: Expr | None = None):
         index = index if index is not None and rotate > 1 else Expr()
