@@ -8,7 +8,8 @@ FOLDER is as for `model_sweep.py`. Columns: tasks, those that run on the AI CPU 
 of checking mode, the largest error of any output as a part of its range, what rounding alone costs, and the verdict by the
 bound of `fp16_error.py`. Models are taken by the number of their weights, small ones first, one process each with limits of
 time and memory. Rows of the same commit that the file holds already are not made again, so that a sweep can be stopped and
-continued. `--timing-only` compiles and times without values: it finds what a compiler refuses. Exits 1 if a model fails.
+continued; `--jobs` makes several at a time. `--timing-only` compiles and times without values: it finds what a compiler
+refuses. Exits 1 if a model fails.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,7 @@ def main() -> int:
     parser.add_argument("--soc", default="Ascend310P3,Ascend910B3", help="chips, with commas, or 'all'")
     parser.add_argument("--only", default="*", help="patterns of model names, with commas")
     parser.add_argument("--first", type=int, help="only so many models, the smallest")
+    parser.add_argument("--jobs", type=int, default=1, help="models at a time (default 1)")
     parser.add_argument("--timing-only", action="store_true", help="compile and time, compute nothing")
     parser.add_argument("--timeout", type=float, default=900, help="seconds a model (default 900)")
     parser.add_argument("--memory", type=float, default=8, help="GB of address space a model (default 8)")
@@ -52,18 +55,25 @@ def main() -> int:
         return 0
     rows: list[dict[str, Any]] = json.loads(options.json.read_text()) if options.json.exists() else []
     version = corpus_models.commit()
-    for path, soc in wanted(options):
-        key = {"model": name_of(path), "soc": soc, "version": version}
-        if any(key.items() <= row.items() for row in rows):
-            continue
+    known = {(row["model"], row["soc"]) for row in rows if row["version"] == version}
+
+    def row_of(case: tuple[Path, str]) -> dict[str, Any]:
+        path, soc = case
         command = [__file__, str(options.folder), "--one", str(path), "--json", str(options.json), "--soc", soc]
         command += ["--timing-only"] if options.timing_only else []
         row = model_sweep.in_own_process(command, options.timeout, options.memory)
-        rows.append(key | {"class": FAILED} | row)
-        options.json.write_text(json.dumps(rows, indent=1))
-        print(line(rows[-1]), flush=True)
+        return {"model": name_of(path), "soc": soc, "version": version, "class": FAILED} | row
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(row_of, [case for case in wanted(options) if (name_of(case[0]), case[1]) not in known]):
+            rows.append(row)
+            options.json.write_text(json.dumps(rows, indent=1))
+            print(line(row), flush=True)
+    seconds = sum(row.get("cpu_s", 0.0) for row in rows if row["version"] == version)
+    print(f"\n{time.perf_counter() - start:.0f} s; {seconds:.0f} s of one core in all rows of this commit")
     good = sum(row["class"] in GOOD and not row.get("findings") for row in rows)
-    print(f"\n{good} of {len(rows)} are good")
+    print(f"{good} of {len(rows)} are good")
     return 0 if good == len(rows) else 1
 
 
@@ -118,7 +128,7 @@ def examine(path: Path, folder: Path, soc: str, *, timing_only: bool = False) ->
         assert profile is not None
         row |= {"tasks": len(profile.tasks), "us": profile.latency_us}
         if timing_only:
-            return row | {"class": COMPILED, "verdict": f"in {row['compile_s']:.0f} s"}
+            return row | {"class": COMPILED, "verdict": f"in {row['compile_s']:.0f} s", "cpu_s": time.process_time()}
 
         def inputs_of(seed: int) -> dict[str, Any]:
             return corpus_models.inputs(model, shapes, values, most, seed)
