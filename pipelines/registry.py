@@ -25,6 +25,7 @@ PLUGIN_GROUP = "graph_engine.plugins"
 PASSES: dict[str, str] = {
     "ge-infer-shapes": "graph_engine.transforms.ge_infer_shapes:GeInferShapes",
     "fold-constants": "graph_engine.transforms.fold_constants:FoldConstants",
+    "fold-empty": "graph_engine.transforms.fold_empty:FoldEmpty",
     "recognise-upsampling": "graph_engine.transforms.recognise_upsampling:RecogniseUpsampling",
     "recognise-channel-shuffle": "graph_engine.transforms.recognise_channel_shuffle:RecogniseChannelShuffle",
     "recognise-depth-to-space": "graph_engine.transforms.recognise_depth_to_space:RecogniseDepthToSpace",
