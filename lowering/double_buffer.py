@@ -59,6 +59,11 @@ def double_buffer(kernel: KernelOp, soc: Soc) -> None:
     for slot in sorted(slots, key=lambda s: sizes[s]):
         space = spaces[slot]
         contents = [region[slot] for region in by_core if slot in region]
+        if space is Space.GM:  # filled on one core and read on others
+            if any(len(allocs) > 1 or any(map(enclosing_loops, allocs)) for allocs in contents):
+                for allocs in contents:
+                    _double(allocs)
+            continue
         if any(map(_refilled, contents)) and used[space] + sizes[slot] <= soc.buffers[space.name.lower()]:
             used[space] += sizes[slot]
             for allocs in contents:

@@ -132,8 +132,21 @@ def _device_task(op: DeviceTaskOp) -> Task:
     nodes = tuple(source_nodes(op.location))
     if isinstance(op, LaunchOp):
         args = tuple(_location(v) for v in (*op.inputs, *op.outputs))
+        count = op.info.data.get("exchanged")
+        results = len(outputs) - (count.value.data if isinstance(count, IntegerAttr) else 0)
+        outputs, memory = outputs[:results], outputs[results:]
         return Launch(
-            op.label.data, kind, op.kernel.data, op.block_dim.value.data, args, inputs, outputs, nodes, macs, moved
+            op.label.data,
+            kind,
+            op.kernel.data,
+            op.block_dim.value.data,
+            args,
+            inputs,
+            outputs,
+            nodes,
+            macs,
+            moved,
+            memory,
         )
     assert isinstance(op, AicpuOp)
     attributes = json.loads(op.attributes_of.data)

@@ -194,16 +194,16 @@ class _Entry:
                     task.name, task.op, attributes, ins, outs, task_info(task.type, task.macs, task.layout_bytes)
                 )
             case Launch():
-                if tuple(t.location for t in (*task.inputs, *task.outputs)) != task.args:
+                if tuple(t.location for t in (*task.inputs, *task.outputs, *task.exchanged)) != task.args:
                     raise GraphEngineError(f"task '{task.name}': its arguments are not its inputs and outputs in order")
-                ins, outs = self.values(task.inputs), self.values(task.outputs)
+                ins, outs = self.values(task.inputs), self.values((*task.outputs, *task.exchanged))
                 op = LaunchOp(
                     task.name,
                     task.kernel,
                     ins,
                     outs,
                     task.block_dim,
-                    task_info(task.type, task.macs, task.layout_bytes),
+                    task_info(task.type, task.macs, task.layout_bytes, exchanged=len(task.exchanged)),
                 )
         op.location = fuse(*map(_location, task.source_nodes))
         return op

@@ -11,7 +11,8 @@ An alloc's body is one life of its content. Inside it a *forward* flag orders ev
 pipes that conflict. A *credit* lets the first pipe of the next life start: it is set after the last access of each
 other pipe, waited for before the first access, given once per version at the start of the block and taken back at
 its end. Flags that others imply are left out (`buffer_lives`). Event numbers belong to a slot and rotate with its versions, so no event is set twice before it is waited
-for. Where a pair of pipes runs out of events, a barrier over all pipes takes the place of the flag.
+for. Where a pair of pipes runs out of events, a barrier over all pipes takes the place of the flag. Flags between the
+cores of a team are those of `cross_flags`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
 from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
 from graph_engine.lowering.buffer_lives import Credit, Edge, Life, Paths, Text, credits_of, forward_edges, life_of
+from graph_engine.lowering.cross_flags import insert_cross_flags
 from graph_engine.lowering.kernels.loops import allocs_by_slot, version_index
 from graph_engine.target_ascend.isa.model import Pipe
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
@@ -165,3 +167,4 @@ class InsertSync(GePass):
                 for region in list(kernel.body.block.ops):
                     if isinstance(region, BlocksOp):
                         insert_sync(region, chip.sync.event_ids)
+                insert_cross_flags(kernel, chip.sync.cross_flags)

@@ -23,6 +23,7 @@ from graph_engine.dialects.ascend.task import CallOp, task_info
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
+from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.locations import fuse
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
@@ -105,12 +106,13 @@ class _Lowering:
             else:
                 operands.append(value)
         macs = op.cost().macs if isinstance(op, GeOp | FusedOp) else 0
-        info = task_info(choice.type, macs, layout_bytes(op), in_place=tuple(choice.in_place))
+        memory = [tensor_type(ty.get_shape(), ty.element_type) for ty in kernel.exchanged]
+        info = task_info(choice.type, macs, layout_bytes(op), in_place=tuple(choice.in_place), exchanged=len(memory))
         *done, last = op, *choice.instead_of
-        call = CallOp(kernel.sym_name.data, operands, [r.type for r in last.results], info)
+        call = CallOp(kernel.sym_name.data, operands, [*(r.type for r in last.results), *memory], info)
         call.location = fuse(op.location, last.location) if done else op.location
         block.insert_op_before(call, op)
-        replace(last, list(call.outputs))
+        replace(last, list[SSAValue](call.outputs[: len(last.results)]))
         for reader in reversed(done):
             reader.detach()
             reader.erase()

@@ -238,6 +238,22 @@ class KernelOp(Operator):
                     f"ascend.kernel: blocks 0..{end} covered, block_dim is {self.block_dim.value.data}"
                 )
 
+    def add_argument(self, name: str, ty: MemRefType, access: str) -> int:
+        """One more argument, behind the others; gives its number."""
+        block = self.body.block
+        argument = block.insert_arg(ty, len(block.args))
+        argument.name_hint = name
+        self.function_type = FunctionType.from_lists(block.arg_types, [])
+        self.arg_access = ArrayAttr([*self.arg_access, StringAttr(access)])
+        return argument.index
+
+    @property
+    def exchanged(self) -> tuple[MemRefType, ...]:
+        """The last arguments: what the cores of a team exchange."""
+        count = sum(access.data == "rw" for access in self.arg_access) if self.core is CoreKind.MIXED else 0
+        types = list(self.function_type.inputs)[len(self.arg_access) - count :]
+        return tuple(ty for ty in types if isinstance(ty, MemRefType))
+
     @property
     def core(self) -> CoreKind:
         """The kind of core that the kernel is for."""

@@ -50,10 +50,11 @@ SEGMENTS = ("input", "output", "weight", "workspace")
 
 @cache
 def task_info(
-    type: str, macs: int, layout_bytes: int, *, in_place: tuple[int, ...] = (), no_kernel: str = ""
+    type: str, macs: int, layout_bytes: int, *, in_place: tuple[int, ...] = (), no_kernel: str = "", exchanged: int = 0
 ) -> DictionaryAttr:
     """What a call or task says about itself: its operator type in profiles, multiply-accumulates, bytes moved only to
-    change a layout; which operands its result may overwrite; why it has no kernel."""
+    change a layout; which operands its result may overwrite; why it has no kernel; how many of its results, the last ones,
+    are but memory in which cores of a team exchange something."""
     info: dict[str, Attribute] = {
         "type": string_attr(type),
         "macs": int_attr(macs),
@@ -63,6 +64,8 @@ def task_info(
         info["in_place"] = ints_attr(in_place)
     if no_kernel:
         info["no_kernel"] = string_attr(no_kernel)
+    if exchanged:
+        info["exchanged"] = int_attr(exchanged)
     return DictionaryAttr(info)
 
 

@@ -1,5 +1,7 @@
 """Writes a kernel in program order: buffers, counted loops, instructions, no flags.
 
+A mixed kernel is written once for each core of a team (`parts`), in the same words; of each text stays what its core does.
+
 The builder keeps an insertion point; `blocks` and `loop` are context managers that move it. Offsets are `Expr`
 in elements. `tiles` peels the tail: it yields the full tiles inside a loop, then the rest.
 """
@@ -8,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend import vec
@@ -36,7 +38,7 @@ from graph_engine.dialects.ascend.memory import (
 from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
 from graph_engine.dialects.ge.interning import element_type
-from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Pipe, Space
 
 Offset: TypeAlias = "Expr | SSAValue | int"
 
@@ -53,12 +55,13 @@ class Arg:
 
 @dataclass(frozen=True)
 class Buf:
-    """A buffer of the kernel being written."""
+    """A buffer of the kernel being written; `offset`: where it begins in what `value` names, in elements."""
 
     value: SSAValue
     shape: tuple[int, ...]
     dtype: DType
     space: Space
+    offset: Expr = field(default_factory=Expr)
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -85,6 +88,32 @@ SIGNED = {DType.U16: DType.I16, DType.U32: DType.I32}
 """What UB holds the bits of unsigned numbers as, where the Vector unit computes the signed ones alone."""
 
 
+EXCHANGE_VERSIONS, EXCHANGE_ALIGNMENT = 2, 512
+"""Of what cores of a team exchange: one is filled while the other is read; moves at full rate begin at such bytes."""
+
+
+def keep_own(region: BlocksOp) -> None:
+    """Leaves of a body what its part of a team does; what cores exchange stays, since both sides keep its order."""
+    for op in reversed(list(region.walk())):
+        if isinstance(op, InstructionOp):
+            dropped = _on_cube(op) != (region.part is Part.CUBE)
+        elif isinstance(op, LoopOp):
+            dropped = op.body.block.is_empty
+        else:
+            exchanged = isinstance(op, AllocOp) and space_of(op.memory) is Space.GM
+            dropped = isinstance(op, AllocOp | ViewOp) and not exchanged and not op.results[0].uses.get_length()
+        if dropped:
+            op.detach()
+            op.erase()
+
+
+def _on_cube(op: InstructionOp) -> bool:
+    """Whether the Cube core of a team has the instruction."""
+    if op.pipe is Pipe.MTE2:
+        return space_of(op.dst) is Space.L1
+    return op.pipe in (Pipe.M, Pipe.MTE1, Pipe.FIX)
+
+
 class _Before:
     """A place in front of an operator, to be written to as to the end of a block."""
 
@@ -108,6 +137,9 @@ class KernelBuilder:
             value.name_hint = arg.name
             self.args.append(Buf(value, arg.shape, arg.dtype, Space.GM))
         self._block: Block | _Before = self.kernel.body.block
+        self._part = Part.WHOLE
+        self._index = Expr()
+        self._exchanged: dict[str, int] = {}
 
     @classmethod
     def before(cls, op: Operation) -> KernelBuilder:
@@ -124,15 +156,32 @@ class KernelBuilder:
         finally:
             self._block = outer
 
+    def parts(self, *, mixed: bool) -> Iterator[Part]:
+        """Those who run a block, for each of whom the blocks are to be written."""
+        if mixed:
+            self.kernel.set_core(CoreKind.MIXED)
+        for part in TEAM if mixed else (Part.WHOLE,):
+            self._part = part
+            yield part
+        self._part = Part.WHOLE
+
+    def own_share(self, extent: int) -> tuple[int, int]:
+        """(start, size) of what the core that is written for has of an axis that the Vector cores of a team halve."""
+        half = -(-extent // 2)
+        return {Part.VECTOR_0: (0, half), Part.VECTOR_1: (half, extent - half)}.get(self._part, (0, extent))
+
     @contextmanager
     def blocks(self, lo: int, hi: int) -> Generator[Expr]:
         """The body of the blocks lo <= index < hi; yields the block index."""
-        op = BlocksOp(lo, hi)
+        op = BlocksOp(lo, hi, self._part)
         self._block.add_op(op)
         counter = op.body.block.args[0]
         counter.name_hint = "blk"
+        self._index = Expr.of(counter)
         with self._inside(op.body.block):
-            yield Expr.of(counter)
+            yield self._index
+        if self._part is not Part.WHOLE:
+            keep_own(op)
 
     @contextmanager
     def loop(self, trip: int, name: str = "i") -> Generator[Expr]:
@@ -162,6 +211,22 @@ class KernelBuilder:
         self._block.add_op(op)
         return Buf(op.memory, tuple(shape), dtype, space)
 
+    def exchange(self, slot: str, shape: Sequence[int], dtype: DType, most: int) -> Buf:
+        """Global memory for what cores of a team exchange in one run of the current body, `most` elements at the most.
+
+        Each block has a place of its own in an argument of the slot's, which stands behind all others.
+        """
+        room = -(-most * dtype.bytes // EXCHANGE_ALIGNMENT) * EXCHANGE_ALIGNMENT // dtype.bytes
+        blocks = self.kernel.block_dim.value.data
+        if slot not in self._exchanged:
+            whole = _memref((EXCHANGE_VERSIONS, blocks, room), None, dtype, Space.GM)
+            self._exchanged[slot] = self.kernel.add_argument(slot, whole, "rw")
+        op = AllocOp(slot, _memref((blocks, room), None, dtype, Space.GM))
+        op.address = IntegerAttr(self._exchanged[slot], 64)
+        op.bytes = IntegerAttr(blocks * room * dtype.bytes, 64)
+        self._block.add_op(op)
+        return Buf(op.memory, tuple(shape), dtype, Space.GM, self._index * room)
+
     def view(
         self,
         buf: Buf,
@@ -172,7 +237,8 @@ class KernelBuilder:
         """A window of `buf`; the whole of it by default, the buffer's own strides if only sizes are given."""
         sizes = buf.shape if sizes is None else tuple(sizes)
         strides = buf.strides[len(buf.shape) - len(sizes) :] if strides is None else tuple(strides)
-        op = ViewOp(buf.value, offset, _memref(sizes, strides, buf.dtype, buf.space))
+        at = buf.offset + Expr.of(offset) if buf.space is Space.GM else offset
+        op = ViewOp(buf.value, at, _memref(sizes, strides, buf.dtype, buf.space))
         self._block.add_op(op)
         return op.result
 

@@ -67,16 +67,19 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     shares = split_bands(shape, tiling.rows, tiling.columns, tiling.m_cores)
     kb = KernelBuilder(name, [x, *w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
     writer = _ConvWriter(kb, shape, tiling, epilogue)
-    for first, cores, x_step, y_step in core_groups(shares) if tiling.n_cores == 1 else ():
-        with kb.blocks(first, first + cores) as blk:
-            at = blk + -first if cores > 1 else Expr()
-            writer.core(shares[first], at * x_step, at * y_step, Expr(), tiling.n_share, ends=True)
-    if tiling.n_cores > 1:
-        for m, share in enumerate(shares):
-            for lo, hi, size in tiling.n_groups(apart=shape.last is not None):
-                with kb.blocks(m * tiling.n_cores + lo, m * tiling.n_cores + hi) as blk:
-                    unit = (blk + -(m * tiling.n_cores)) * tiling.n_share if hi - lo > 1 else Expr(lo * tiling.n_share)
-                    writer.core(share, Expr(), Expr(), unit, size, ends=hi == tiling.n_cores)
+    for _ in kb.parts(mixed=epilogue.mixed):
+        for first, cores, x_step, y_step in core_groups(shares) if tiling.n_cores == 1 else ():
+            with kb.blocks(first, first + cores) as blk:
+                at = blk + -first if cores > 1 else Expr()
+                writer.core(shares[first], at * x_step, at * y_step, Expr(), tiling.n_share, ends=True)
+        if tiling.n_cores > 1:
+            for m, share in enumerate(shares):
+                for lo, hi, size in tiling.n_groups(apart=shape.last is not None):
+                    with kb.blocks(m * tiling.n_cores + lo, m * tiling.n_cores + hi) as blk:
+                        unit = (
+                            (blk + -(m * tiling.n_cores)) * tiling.n_share if hi - lo > 1 else Expr(lo * tiling.n_share)
+                        )
+                        writer.core(share, Expr(), Expr(), unit, size, ends=hi == tiling.n_cores)
     return kb.kernel
 
 
@@ -285,5 +288,5 @@ class _ConvWriter:
     def _leave(self, l0c: Buf, m: int, y_at: Expr, n_at: Expr, nt: int, vectors: list[Buf]) -> None:
         """Through the epilogue to the result, at `y_at` of the core's share."""
         shape = self.shape
-        tile = EpilogueTile(l0c, l0c.shape[1], m, y_at, shape.ho * shape.wo * 16, n_at)
+        tile = EpilogueTile(l0c, l0c.shape[1], m, y_at, shape.ho * shape.wo * 16, n_at, self.tiling.mt)
         self.epilogue.emit(self.kb, tile, nt, self.tiling.nc, vectors)

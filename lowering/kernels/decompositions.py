@@ -51,9 +51,11 @@ def build_complete(build: Callable[[str, Soc], KernelOp], name: str, soc: Soc) -
 
 
 def core_of(kernel: KernelOp, soc: Soc) -> CoreKind:
-    """The kind of core that has all pipes of the kernel. Raises NoKernel where a split chip has none."""
+    """The kind of core that has all pipes of the kernel, or a team of them. Raises NoKernel where a split chip has none."""
     if not soc.has("split"):
         return CoreKind.AI_CORE
+    if kernel.core is CoreKind.MIXED:
+        return kernel.core
     pipes = {op.pipe for op in kernel.walk() if isinstance(op, InstructionOp)}
     on_cube, on_vector = pipes & {Pipe.M, Pipe.MTE1, Pipe.FIX}, pipes & {Pipe.V, Pipe.MTE3}
     if on_cube and on_vector:

@@ -26,11 +26,14 @@ class EpilogueInput:
     dtype: DType = DType.F16
 
 
+FRACTAL_ELEMENTS = 256
+
+
 @dataclass(frozen=True)
 class EpilogueTile:
     """One tile of the accumulator: `mt` blocks of 16 positions of which `m` are real, at `y_at` of the result
     (elements), channel blocks `n_stride` elements apart there, the first being `n_at` of the core's share. Of several
-    accumulators one lies behind the other."""
+    accumulators one lies behind the other. `most`: blocks of positions in the kernel's largest tile."""
 
     l0c: Buf
     mt: int
@@ -38,6 +41,32 @@ class EpilogueTile:
     y_at: Expr
     n_stride: int
     n_at: Expr
+    most: int
+
+    def sums(self, kb: KernelBuilder, at: Expr, count: int, rows: int) -> SSAValue:
+        """`rows` positions of `count` channel blocks of the accumulators, from block `at` on."""
+        apart = self.mt * FRACTAL_ELEMENTS
+        return kb.view(self.l0c, at * apart, (count, rows, 16), (apart, 16, 1))
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of the positions of a tile those that a core finishes: `rows` in UB from `first` on, of which `real` are real."""
+
+    first: int
+    rows: int
+    real: int
+
+
+def exchanged(
+    kb: KernelBuilder, tile: EpilogueTile, at: Expr, count: int, most: int, slot: str, dtype: DType
+) -> SSAValue:
+    """Some channel blocks of a tile in global memory, where FixPipe puts them as `dtype`; those positions of them that the
+    Vector core which is written for goes on with, one at least."""
+    buf = kb.exchange(slot, (count, tile.m, 16), dtype, most * tile.most * FRACTAL_ELEMENTS)
+    kb.fixpipe(kb.view(buf), tile.sums(kb, at, count, tile.m))
+    first, rows = kb.own_share(tile.m)
+    return kb.view(buf, first * 16, (count, max(rows, 1), 16), (tile.m * 16, 16, 1))
 
 
 @dataclass(frozen=True)
@@ -73,6 +102,19 @@ class Epilogue:
         """The arguments of the side operands, which stand in front of the result."""
         return kb.args[len(kb.args) - 1 - len(self.inputs) : -1]
 
+    @property
+    def mixed(self) -> bool:
+        """Whether a core of its own does it."""
+        return False
+
+    def share(self, kb: KernelBuilder, tile: EpilogueTile) -> Share:
+        """The positions that the core which is written for finishes."""
+        return Share(0, tile.mt * 16, tile.m)
+
+    def taken(self, kb: KernelBuilder, tile: EpilogueTile, at: Expr, count: int, most: int, own: str) -> SSAValue:
+        """What `leave` takes to UB of `count` channel blocks, at most `most` of them, of accumulator `own`."""
+        return tile.sums(kb, at, count, tile.mt * 16)
+
     def leave(self, kb: KernelBuilder, dst: SSAValue, accumulator: SSAValue) -> None:
         """The way from L0C to UB, converted."""
         kb.vec("conv", dst, accumulator)
@@ -102,21 +144,23 @@ class Epilogue:
         """The epilogue of one accumulator tile of `nt` channel blocks, `nc` at a time."""
         has_bias = len(vectors) > sum(side.kind != "tile" for side in self.inputs)  # one bias for each accumulator
         sides = self.sides(kb)
-        rows = tile.mt * 16
+        share = self.share(kb, tile)
         for c_at, c in kb.tiles(nt, nc, "c"):
-            shape = (c, rows, 16)
-            real = (c, tile.m, 16)
-            y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride
+            raw = [
+                self.taken(kb, tile, c_at + number * nt, c, nc, str(number or ""))
+                for number in range(self.accumulators)
+            ]
+            if not share.rows:
+                continue
+            shape = (c, share.rows, 16)
+            real = (c, share.real, 16)
+            y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride + share.first * 16
             gm_strides = (tile.n_stride, 16, 1)
 
             def channel_row(source: Buf, at: Expr = c_at, shape: tuple[int, ...] = shape) -> SSAValue:
                 return kb.view(source, (tile.n_at + at) * 16, shape, (16, 0, 1))
 
             queue = list(vectors)
-            raw = [
-                kb.view(tile.l0c, (c_at + number * nt) * (rows * 16), shape, (rows * 16, 16, 1))
-                for number in range(self.accumulators)
-            ]
             out = kb.alloc("y_ub", Space.UB, shape, self.out_dtype)
             result = kb.view(out)
             free: dict[DType, list[SSAValue]] = {}

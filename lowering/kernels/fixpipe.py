@@ -3,7 +3,8 @@
     bias GM -> L1 -> BT;  mmad_bias into L0C;  L0C -> GM by fixpipe, which converts and does an activation on the way
 
 Where more follows than FixPipe can do, a coupled core takes the result to UB instead, and goes on as without FixPipe; on
-a split chip that is a task of the Vector cores (`transforms/cut_epilogues.py`).
+a split chip it takes it to global memory, from where the Vector cores of its team go on, half of the positions each; or
+that is a task of its own (`transforms/cut_epilogues.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
-from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
+from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile, Share, exchanged
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.lowering.kernels.step import Step
@@ -96,15 +97,43 @@ class FixpipeEpilogue(Epilogue):
         kb.fixpipe(target, source, *self.activation)
 
 
+@dataclass(frozen=True)
+class MixedEpilogue(FixpipeEpilogue):
+    """An epilogue that the Vector cores of a team finish, behind a ring of tiles in global memory."""
+
+    @property
+    def direct(self) -> bool:
+        return False
+
+    @property
+    def mixed(self) -> bool:
+        return True
+
+    def fractal_bytes(self) -> int:
+        return -(-super().fractal_bytes() // 2)
+
+    @property
+    def fractal_cycles(self) -> float:
+        return super().fractal_cycles / 2
+
+    def share(self, kb: KernelBuilder, tile: EpilogueTile) -> Share:
+        first, count = kb.own_share(tile.m)
+        return Share(first, count, count)
+
+    def taken(self, kb: KernelBuilder, tile: EpilogueTile, at: Expr, count: int, most: int, own: str) -> SSAValue:
+        return exchanged(kb, tile, at, count, most, f"sums{own}", self.acc_dtype)
+
+    def leave(self, kb: KernelBuilder, dst: SSAValue, accumulator: SSAValue) -> None:
+        kb.copy(dst, accumulator)
+
+
 def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue | Requantise:
     """The epilogue by the chip's way out of L0C. Raises NoKernel where the chip has none for it."""
     if not soc.has("fixpipe"):
         return epilogue
     if isinstance(epilogue, Requantise):
-        if soc.has("split"):
-            raise NoKernel("8-bit results are made of sums by the Vector, and a Cube core has none")
-        return replace(epilogue, by_fixpipe=True)
-    through = FixpipeEpilogue(
+        return replace(epilogue, by_fixpipe=True, mixed=soc.has("split"))
+    fields = (
         epilogue.steps,
         epilogue.inputs,
         epilogue.acc_dtype,
@@ -113,8 +142,9 @@ def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue |
         bias,
         soc.activations,
     )
+    through = FixpipeEpilogue(*fields)
     if not through.direct and soc.has("split"):
-        raise NoKernel("FixPipe cannot do what follows the Cube, and a Cube core has no Vector")
+        through = MixedEpilogue(*fields)
     if not through.direct and epilogue.acc_dtype not in (DType.F16, DType.F32):
         raise NoKernel(f"FixPipe does not take sums to {epilogue.acc_dtype.mlir} in UB")
     return through

@@ -261,15 +261,16 @@ def build_matmul(name: str, shape: MatmulShape, epilogue: Epilogue, soc: Soc) ->
     writer = _Writer(kb, shape, tiling, epilogue)
     # One axis is dealt by the block index, the others by bodies of their own: the batch if it is shared out at all.
     dealt, others = (matrices, columns) if matrices.block_dim > 1 else (columns, matrices)
-    first = 0
-    for m_at, m in rows.shares():
-        for at, count in others.shares():
-            for start, size in dealt.bodies(kb, first):
-                if dealt is matrices:
-                    writer.core((start, size), (m_at, m), (Expr(at), count))
-                else:
-                    writer.core((Expr(at), count), (m_at, m), (start, size))
-            first += dealt.block_dim
+    for _ in kb.parts(mixed=epilogue.mixed):
+        first = 0
+        for m_at, m in rows.shares():
+            for at, count in others.shares():
+                for start, size in dealt.bodies(kb, first):
+                    if dealt is matrices:
+                        writer.core((start, size), (m_at, m), (Expr(at), count))
+                    else:
+                        writer.core((Expr(at), count), (m_at, m), (start, size))
+                first += dealt.block_dim
     return kb.kernel
 
 
@@ -317,7 +318,7 @@ class _Writer:
                 (m_at, mt), (n_at, nt) = spans[::-1] if held == RIGHT else spans
                 l0c = self.sums(batch, (m_at + rows[0], mt), (n_at, nt), columns[0], panel, vectors)
                 y_at = plane + columns[0] * (shape.m1 * FRACTAL_ELEMENTS) + (m_at + rows[0]) * FRACTAL_ELEMENTS
-                out = EpilogueTile(l0c, mt, mt * 16, y_at, shape.m1 * FRACTAL_ELEMENTS, n_at)
+                out = EpilogueTile(l0c, mt, mt * 16, y_at, shape.m1 * FRACTAL_ELEMENTS, n_at, tile.mt)
                 self.epilogue.emit(kb, out, nt, tile.nc, vectors)
 
     def left(self, batch: list[Expr], k: tuple[Expr, int], rows: tuple[Expr, int]) -> Buf:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.epilogue import EpilogueInput, EpilogueTile
+from graph_engine.lowering.kernels.epilogue import EpilogueInput, EpilogueTile, exchanged
 from graph_engine.target_ascend.isa.model import DType, Space
 
 RANGES = {DType.I8: (-128, 127), DType.U8: (0, 255)}
@@ -24,7 +24,8 @@ RANGES = {DType.I8: (-128, 127), DType.U8: (0, 255)}
 class Requantise:
     """To `out_dtype` around `zero_point`, not below it if `relu`. Sides: bias (i32) and factor (fp32), one a channel.
 
-    It stands where an `Epilogue` stands. `by_fixpipe`: sums leave L0C by FixPipe, not by the Vector.
+    It stands where an `Epilogue` stands. `by_fixpipe`: sums leave L0C by FixPipe, not by the Vector; `mixed`: for
+    global memory, from where the Vector cores of a team go on, half of the positions each.
     """
 
     zero_point: int
@@ -32,6 +33,7 @@ class Requantise:
     out_dtype: DType = DType.I8
     inputs: tuple[EpilogueInput, ...] = (EpilogueInput("channel", DType.I32), EpilogueInput("channel", DType.F32))
     by_fixpipe: bool = False
+    mixed: bool = False
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -46,12 +48,13 @@ class Requantise:
 
     def fractal_bytes(self) -> int:
         """UB bytes that one 16 x 16 block of the accumulator needs, one version of every buffer."""
-        return 256 * (DType.I32.bytes + DType.F32.bytes + DType.F16.bytes + self.out_dtype.bytes)
+        elements = 128 if self.mixed else 256
+        return elements * (DType.I32.bytes + DType.F32.bytes + DType.F16.bytes + self.out_dtype.bytes)
 
     @property
     def fractal_cycles(self) -> float:
         """About the Vector's cycles for one 16 x 16 block: four repeats of an instruction, twice that with two sources."""
-        return 44.0
+        return 22.0 if self.mixed else 44.0
 
     def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
         """Bias and factor of the channel blocks channel..channel+n into UB, once a core."""
@@ -64,15 +67,22 @@ class Requantise:
 
     def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
         """The way out of one accumulator tile of `nt` channel blocks, `nc` (even) at a time."""
-        rows = tile.mt * 16
+        first, real_rows = kb.own_share(tile.m)
+        rows = real_rows if self.mixed else tile.mt * 16
         bias, factor = vectors
         low, high = self.bounds
         for c_at, c in kb.tiles(nt, nc, "c"):
+            accumulator = (
+                exchanged(kb, tile, c_at, c, nc, "sums", DType.I32) if self.mixed else tile.sums(kb, c_at, c, rows)
+            )
+            if not rows:
+                continue
             shape = (c, rows, 16)
             at = (tile.n_at + c_at) * 16
             sums = kb.view(kb.alloc("sums_ub", Space.UB, shape, DType.I32))
-            accumulator = kb.view(tile.l0c, c_at * (rows * 16), shape, (rows * 16, 16, 1))
-            if self.by_fixpipe:
+            if self.mixed:
+                kb.copy(sums, accumulator)
+            elif self.by_fixpipe:
                 kb.fixpipe(sums, accumulator)
             else:
                 kb.vec("conv", sums, accumulator)
@@ -91,9 +101,9 @@ class Requantise:
                 kb.vec("adds", kb.view(half), kb.view(half), imm=float(self.zero_point))
             out = kb.alloc("y_ub", Space.UB, (c // 2, rows, 32), self.out_dtype)
             kb.vec("conv", kb.view(out), kb.view(half))
-            real_rows = (c // 2, tile.m, 32)
-            y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride
+            stored = (c // 2, real_rows, 32)
+            y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride + first * 32
             kb.copy(
-                kb.view(kb.args[-1], y_at, real_rows, (2 * tile.n_stride, 32, 1)),
-                kb.view(out, 0, real_rows, (rows * 32, 32, 1)),
+                kb.view(kb.args[-1], y_at, stored, (2 * tile.n_stride, 32, 1)),
+                kb.view(out, 0, stored, (rows * 32, 32, 1)),
             )

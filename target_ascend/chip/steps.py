@@ -70,6 +70,8 @@ class GmAccess:
     runs: list[tuple[int, int]]
     movers: int = 1
     indirect: bool = False
+    rotate: tuple[Rotate, int] | None = None
+    """Of what has versions, with the bytes of one."""
     footprints: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
     moves: dict[tuple[int, int], Move] = field(default_factory=dict[tuple[int, int], Move])
 
@@ -110,17 +112,17 @@ class KernelSteps:
         """All groups."""
         return [group for team in self.teams for group in team]
 
-    def sharers(self, part: Part, cores: int) -> int:
-        """How many cores share the memories as a part of `cores` teams sees it: the team's moves take what their bytes do.
+    def sharers(self, part: Part, teams: int) -> int:
+        """How many cores of its kind share the memories, as a part of a mixed launch sees it.
 
-        Where all moves of a launch are bound by one memory, each kind of core has the part of its rate that its bytes are
-        of all: as if so many cores of the kind shared it.
+        No core is left less than its fair share among all that the launch holds. Where a kind of core moves most of the bytes,
+        it has as well what the other kind leaves: the part of the rate that its bytes are of all.
         """
         bytes_of = {True: 0, False: 0}
         for group in self.groups:
             bytes_of[group.part is Part.CUBE] += group.payload * len(group.blocks)
-        own = bytes_of[part is Part.CUBE]
-        return -(-cores * sum(bytes_of.values()) // own) if own else cores
+        own, cores = bytes_of[part is Part.CUBE], teams if part is Part.CUBE else 2 * teams
+        return min(-(-cores * sum(bytes_of.values()) // own), 3 * teams) if own else cores
 
 
 def flatten_kernel(soc: Soc, kernel: Kernel, block_dim: int) -> KernelSteps:
@@ -234,6 +236,9 @@ class _Expander:
                     offset = access.const
                     for slot, coef in access.terms:
                         offset += coef * counters[slot]
+                    if access.rotate is not None:
+                        version, size = access.rotate
+                        offset += version.index.at(counters) % version.count * size
                     self.accesses.append((access, offset))
             elif isinstance(node, Loop):
                 self.loop(node, counters, out)
@@ -319,6 +324,7 @@ class _Expander:
             const=operand.offset.const * size + first,
             terms=tuple((slot, c * size) for slot, c in operand.offset.terms if 0 < slot < FIRST_REGISTER),
             indirect=operand.offset.indirect,
+            rotate=(operand.rotate, buffers[operand.buffer].bytes) if operand.rotate is not None else None,
             runs=[(start - first, length) for start, length in runs],
         )
 

@@ -180,7 +180,7 @@ class TimingEngine:
         if part is Part.WHOLE:
             return cores, cores + beside
         own = cores if part is Part.CUBE else 2 * cores
-        return own, trace.sharers(part, own) + beside
+        return own, trace.sharers(part, cores) + beside
 
     def _account(self, explained: dict[int, BlockAccount], cores: int, overhead: int) -> TaskAccount | None:
         blocks = [explained[block] for block in sorted(explained)]

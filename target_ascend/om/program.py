@@ -77,6 +77,8 @@ class Launch:
     macs: int = 0
     layout_bytes: int = 0
     """Bytes that this task reads and writes only to change a layout (all of a TransData's; 0 for most)."""
+    exchanged: tuple[TensorDesc, ...] = ()
+    """Memory in which the cores of a team exchange what is no tensor of the model; the last arguments."""
 
 
 @dataclass(frozen=True, slots=True)

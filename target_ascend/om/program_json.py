@@ -161,9 +161,9 @@ def _source_from_json(value: list[Any]) -> SourceNode:
 def _task_to_json(task: Task) -> Json:
     if isinstance(task, Launch):
         args = [_location_to_json(location) for location in task.args]
-        return {"task": "launch", "kernel": task.kernel, "block_dim": task.block_dim, "args": args} | _work_to_json(
-            task
-        )
+        memory = {"exchanged": [_tensor_to_json(tensor) for tensor in task.exchanged]} if task.exchanged else {}
+        launch = {"task": "launch", "kernel": task.kernel, "block_dim": task.block_dim, "args": args}
+        return launch | _work_to_json(task) | memory
     if isinstance(task, AicpuCall):
         return {"task": "aicpu", "op": task.op, "attributes": _attribute_to_json(task.attributes)} | _work_to_json(task)
     if isinstance(task, Record):
@@ -197,7 +197,7 @@ def _task_from_json(value: Json) -> Task:
         args = _each(value["args"], _location_from_json)
         return Launch(
             value["name"], value["type"], value["kernel"], value["block_dim"], args,
-            inputs, outputs, sources, macs, layout_bytes,
+            inputs, outputs, sources, macs, layout_bytes, _each(value.get("exchanged", []), _tensor_from_json),
         )  # fmt: skip
     attributes = attributes_from_json(value["attributes"])
     return AicpuCall(

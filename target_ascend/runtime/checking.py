@@ -50,6 +50,8 @@ class TaskChecks:
             self.checker.begin_task(task.name, before)
             self._frontier[step.stream] = frozenset({task.name})
         if isinstance(task, Launch):
+            for tensor in task.exchanged:
+                self.checker.fresh(tensor.location, tensor.bytes)
             for tensor in task.outputs:
                 if not any(_overlap(tensor, other) for other in task.inputs):
                     self.checker.fresh(tensor.location, tensor.bytes)

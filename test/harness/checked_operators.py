@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from harness.kernels import SOC, compile_kernel
+from harness.kernels import SOC, compile_kernel, exchanged
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.test_value import create_ssa_value
 
@@ -145,8 +145,9 @@ def launch_results(
             fill = np.nan if dtype.kind == "f" else 77
             gm.add(Segment.OUTPUT, i, np.full(int(np.prod(shape)), fill).astype(dtype))
             outs.append(Location(Segment.OUTPUT, i, 0))
+    places = (*locations, *outs, *exchanged(kernel, gm))
     checker = Checker(soc, gm)
-    FunctionalEngine(soc, gm, checker=checker).launch(kernel, (*locations, *outs))
+    FunctionalEngine(soc, gm, checker=checker).launch(kernel, places)
     sizes = [int(np.prod(shape)) * dtype.itemsize for shape, dtype in results]
     for out, count in zip(outs, sizes, strict=True):
         checker.check_output(out, count)

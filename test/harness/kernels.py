@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
+from graph_engine.lowering.cross_flags import insert_cross_flags
 from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.encode_kernel import encode_kernel
 from graph_engine.lowering.insert_sync import insert_sync
 from graph_engine.lowering.plan_onchip_buffers import plan_onchip_buffers
 from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
-from graph_engine.target_ascend.isa.model import Kernel
+from graph_engine.target_ascend.isa.model import CoreKind, Kernel
 from graph_engine.target_ascend.om.program import Location, Segment
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
@@ -30,8 +31,18 @@ def compile_kernel(kernel: KernelOp, soc: Soc = SOC, *, events: int | None = Non
     for region in list(kernel.body.block.ops):
         assert isinstance(region, BlocksOp)
         insert_sync(region, soc.sync.event_ids if events is None else events)
+    insert_cross_flags(kernel, soc.sync.cross_flags)
     kernel.verify()
     return encode_kernel(kernel)
+
+
+def exchanged(kernel: Kernel, gm: GlobalMemory) -> list[Location]:
+    """Places in the workspace for what cores of a team exchange, the last arguments of a mixed kernel."""
+    count = kernel.arg_access.count("rw") if kernel.core_kind is CoreKind.MIXED else 0
+    arguments = kernel.buffers[len(kernel.arg_access) - count : len(kernel.arg_access)]
+    for number, buffer in enumerate(arguments):
+        gm.add(Segment.WORKSPACE, number, buffer.bytes)
+    return [Location(Segment.WORKSPACE, number, 0) for number in range(count)]
 
 
 def run_kernel(kernel: Kernel, inputs: Sequence[np.ndarray[Any, Any]], shape: tuple[int, ...], dtype: Any,
@@ -47,5 +58,5 @@ def run_kernel(kernel: Kernel, inputs: Sequence[np.ndarray[Any, Any]], shape: tu
     gm.add(Segment.OUTPUT, 0, start)
     out = Location(Segment.OUTPUT, 0, 0)
     engine = FunctionalEngine(soc, gm, real_bytes=real_bytes, checker=checker)
-    engine.launch(kernel, (*locations, out))
+    engine.launch(kernel, (*locations, out, *exchanged(kernel, gm)))
     return gm.read(out, count).view(dtype).reshape(shape)

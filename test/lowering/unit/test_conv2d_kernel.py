@@ -90,8 +90,12 @@ def direct_conv(x: Any, w: Any, strides: Any, dilations: Any, pads: Any) -> np.n
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("residual", [False, True], ids=["plain", "residual"])
-def test_convolution(name: str, residual: bool) -> None:
+@pytest.mark.parametrize(
+    ("residual", "soc"),
+    [(False, SOC), (True, SOC), (True, load_soc("Ascend910B3"))],
+    ids=["plain", "residual", "residual on a team of cores"],
+)
+def test_convolution(name: str, residual: bool, soc: Soc) -> None:
     batch, cin, h, w, cout, kernel, strides, dilations, pads, bias = CASES[name]
     rng = np.random.default_rng(7)
     x = rng.standard_normal((batch, cin, h, w)).astype(np.float16)
@@ -110,8 +114,8 @@ def test_convolution(name: str, residual: bool) -> None:
         inputs.append(pack(side))
     n1 = -(-cout // 16)
     shape = ConvShape(batch, 1, -(-cin // 16), h, w, n1, ho, wo, kernel, strides, dilations, pads, bias)
-    compiled = compile_kernel(build_conv2d("k", shape, epilogue, SOC))
-    got = run_kernel(compiled, inputs, (batch, n1, ho, wo, 16), np.float16)
+    compiled = compile_kernel(build_conv2d("k", shape, epilogue, soc), soc)
+    got = run_kernel(compiled, inputs, (batch, n1, ho, wo, 16), np.float16, soc)
     logical = got.transpose(0, 1, 4, 2, 3).reshape(batch, n1 * 16, ho, wo)
     assert np.abs(logical[:, :cout] - want).max() <= 2e-3 * np.abs(want).max()
     assert not logical[:, cout:].any()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.checked_operators import assert_close, encode, fused, kernel_of, run_stored, value
+from harness.checked_operators import SOC, assert_close, encode, fused, kernel_of, run_stored, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ from graph_engine.lowering.kernels.matmul import MatmulShape, choose_matmul_tili
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import tensor
 from graph_engine.lowering.selection.table import select
-from graph_engine.target_ascend.soc.soc import load_soc
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
 MATRIX = fractal_nz()
 EPILOGUES: dict[str, tuple[bool, Any, Any]] = {
@@ -34,7 +34,8 @@ EPILOGUES: dict[str, tuple[bool, Any, Any]] = {
 
 
 def check(
-    batch: tuple[int, ...], m: int, k: int, n: int, *, bias: bool = False, transposed: bool = False, epilogue: str = "plain"
+    batch: tuple[int, ...], m: int, k: int, n: int, *, bias: bool = False, transposed: bool = False,
+    epilogue: str = "plain", soc: Soc = SOC,
 ) -> None:  # fmt: skip
     """Runs one product and compares all of its result."""
     rng = np.random.default_rng(23)
@@ -64,7 +65,7 @@ def check(
         return [product, *operators(product.results[0], *values[len(inputs) :])]
 
     op = fused(operands, body, "ge.matmul", MATRIX) if epilogue != "plain" else body(*operands)[0]
-    got = unpack(run_stored(op, arrays), tensor(op.results[0]))
+    got = unpack(run_stored(op, arrays, soc=soc), tensor(op.results[0]))
     # One rounding of the sum to fp16, one of the result; fp32 sums err by at most 2^-24 of what they add, a product each.
     slack = magnitudes * 2.0**-24 * k + np.spacing(abs(sums.astype(np.float16)))
     assert_close(got, meaning(sums.astype(np.float16).astype(float), *sides), 1, slack)
@@ -80,6 +81,18 @@ def test_any_size(data: st.DataObject) -> None:
         data.draw(st.sampled_from([(), (), (1,), (3,), (2, 2), (9,)]), "batch"), m, k, n,
         bias=data.draw(st.booleans(), "bias"), transposed=data.draw(st.booleans(), "transposed"),
         epilogue=data.draw(st.sampled_from(sorted(EPILOGUES)), "epilogue"),
+    )  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.data())
+def test_any_epilogue_on_a_team_of_cores(data: st.DataObject) -> None:
+    """Where the Cube core has no Vector, two Vector cores finish what it leaves in global memory."""
+    m, k, n = (data.draw(st.sampled_from([1, 15, 16, 17, 100, 300]) | st.integers(1, 400), name) for name in "mkn")
+    check(
+        data.draw(st.sampled_from([(), (1,), (3,)]), "batch"), m, k, n,
+        bias=data.draw(st.booleans(), "bias"), epilogue=data.draw(st.sampled_from(["add", "add relu"]), "epilogue"),
+        soc=load_soc("Ascend910B3"),
     )  # fmt: skip
 
 
