@@ -1,6 +1,7 @@
 """Which storage formats each operator takes: the rules that propagation follows and verification checks.
 
-Two families of formats are offered: NC1HWC0 for feature maps, FRACTAL_NZ for matrices. An operator either takes part
+Two families of formats are offered: NC1HWC0 for feature maps, FRACTAL_NZ for matrices. A convolution of at most four
+channels that come from ND has them in NC1HWC0_C04, which is converted from ND alone. An operator either takes part
 in a family, with formats for all its operands and its result, or stays ND. Sources: the operator information libraries'
 typical choices (Conv2D: NC1HWC0, FRACTAL_Z, ND bias; MatMul on 310P: FRACTAL_NZ, FRACTAL_Z).
 
@@ -35,14 +36,17 @@ from graph_engine.dialects.ge.sampling import ResizeOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
 from graph_engine.dialects.ge.upsampling import repeats_pixels
 from graph_engine.dialects.layout import (
+    NC1HWC0,
     Encoding,
     Pad,
     fractal_nz,
     fractal_z,
     fractal_z_3d,
+    fractal_z_c04,
     fractal_z_kn,
     is_plain,
     nc1hwc0,
+    nc1hwc0_c04,
     ndc1hwc0,
 )
 from graph_engine.transforms.padding import (
@@ -55,6 +59,9 @@ from graph_engine.transforms.padding import (
 )
 from graph_engine.transforms.quantised_formats import is_quantised, quantised_formats, stored_map
 from graph_engine.transforms.stored_values import FRACTAL_ROWS, Family, Format, is_row, is_scalar, keeps_fractals
+
+PIXEL = 4
+"""Channels of a pixel in NC1HWC0_C04."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +93,20 @@ def on_the_cube(value: SSAValue) -> bool:
 
 class FormatRules:
     """The rules for one chip: `c0` gives the inner block of an element type by its MLIR name, `heavy` the operators
-    that ask for the Cube's formats; `saturating`: fp16 ends at its largest number, so that sums stay finite."""
+    that ask for the Cube's formats; `saturating`: fp16 ends at its largest number, so that sums stay finite; `small`: the
+    channels of a pixel that img2col takes where they are fewer than C0, by element type."""
 
-    def __init__(self, c0: Mapping[str, int], heavy: Collection[str], saturating: bool = False):
+    def __init__(
+        self,
+        c0: Mapping[str, int],
+        heavy: Collection[str],
+        saturating: bool = False,
+        small: Mapping[str, int] | None = None,
+    ):
         self.c0 = c0
         self.heavy = frozenset(heavy)
         self.saturating = saturating
+        self.small = small or {}
 
     @staticmethod
     def for_soc(soc: str) -> FormatRules:
@@ -100,7 +115,10 @@ class FormatRules:
 
         description = load_soc(soc)
         return FormatRules(
-            description.c0, description.heavy_operators, description.numerics.overflow_mode == "saturating"
+            description.c0,
+            description.heavy_operators,
+            description.numerics.overflow_mode == "saturating",
+            description.load3d.small_channels,
         )
 
     def own_family(self, op: Operation) -> Family | None:
@@ -175,6 +193,9 @@ class FormatRules:
                 groups, channels = op.group.value.data, shape_of(op.x)[1]
                 if not on_the_cube(op.x) or (volumes and DYNAMIC in (*shape_of(op.x), *shape_of(op.w))):
                     return None
+                if isinstance(op, Conv2dOp) and self._takes_pixels(op, given[0]):
+                    x = keep(given[0], nc1hwc0_c04(), strict=channels % PIXEL != 0)
+                    return Formats((x, fractal_z_c04(FRACTAL_ROWS, c0), None)[: len(given)], nc1hwc0(c0))
                 x = keep(given[0], blocks(c0), strict=channels % c0 != 0)
                 stored = (fractal_z_3d if volumes else fractal_z)(FRACTAL_ROWS, c0, groups)
                 return Formats((x, keep(given[1], stored, strict=True), None)[: len(given)], blocks(c0))
@@ -205,6 +226,20 @@ class FormatRules:
                 )
             case _:
                 return None
+
+    def _takes_pixels(self, op: Conv2dOp, given: Format) -> bool:
+        """Whether a convolution of few channels has them in pixels of their own, unless they come in blocks of C0.
+
+        K is never longer then, and the input a part of what it is in blocks. The filter is packed while compiling.
+        """
+        few = 0 < shape_of(op.x)[1] <= PIXEL == self.small.get(element_name(element_of(op.x)))
+        if not few or op.group.value.data != 1 or isinstance(given, NC1HWC0):
+            return False
+        region = op.parent_op()
+        inside = isinstance(region, FusedOp)
+        shared = inside and len(list(op.x.uses)) > 1
+        w = region.inputs[op.w.index] if inside and isinstance(op.w, BlockArgument) else op.w
+        return not shared and isinstance(w.owner, ConstantOp)
 
     def _elementwise_feature_maps(self, op: GeOp, given: Sequence[Format]) -> tuple[Format, ...] | None:
         (_, channels, *extents), c0 = shape_of(op.result), self._c0(op.result)

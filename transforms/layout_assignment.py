@@ -23,7 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.elementwise import CastOp
-from graph_engine.dialects.layout import Encoding, Pad, with_encoding
+from graph_engine.dialects.layout import NC1HWC0, NC1HWC0C04, Encoding, Pad, with_encoding
 from graph_engine.planning.minimum_cut import INFINITE, minimum_cut
 from graph_engine.transforms.border_formats import ND_BORDERS, Borders
 from graph_engine.transforms.conversions import Choice, conversion_bytes, conversions, heads_bytes, stored_bytes
@@ -201,8 +201,8 @@ class _Problem:
                 readers.setdefault(wanted, {})[network.node_of[reader, family]] = None
             if wanted is not None and wanted == main:
                 strict.append(self._is_strict(reader, family, use.index, wanted.with_pad(pad)))
-            else:  # what is stored otherwise comes by way of ND
-                stays |= wanted is None or main is not None
+            elif not (isinstance(wanted, NC1HWC0C04) and isinstance(main, NC1HWC0)):
+                stays |= wanted is None or main is not None  # what is stored otherwise comes by way of ND
         plain = stored_bytes(tensor(value))
         for wanted, nodes in readers.items():
             some = network.any_of(family, tuple(nodes))
@@ -212,7 +212,9 @@ class _Problem:
                 restored = min(cost, conversion_bytes(value, wanted.with_pad(pad), wanted))
                 network.pay(family, some, _end(family, 0), restored)
                 cost -= restored
-            network.pay(family, some, inside if wanted == main else _end(family, 0), cost, -saved if cost else 0)
+            # Pixels of few channels are converted from ND; a convolution takes blocks where they are there (`FormatRules`).
+            there = wanted == main or (isinstance(wanted, NC1HWC0C04) and isinstance(main, NC1HWC0))
+            network.pay(family, some, inside if there else _end(family, 0), cost, -saved if cost else 0)
         if main is not None:
             cost = conversion_bytes(value, main, None)
             saved = 2 * plain if cost and isinstance(single_user(value), CastOp) else 0

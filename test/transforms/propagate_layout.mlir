@@ -1,10 +1,11 @@
 // RUN: ge-opt --no-locations --propagate-layout --split-input-file %s | FileCheck %s
 
-// conv -> relu -> pool in NC1HWC0, converted at the borders only; the cast at the input is done by the conversion.
+// conv -> relu -> pool in NC1HWC0, converted at the borders only; the cast at the input is done by the conversion. At most
+// four channels come in pixels of four, the filter likewise.
 // CHECK-LABEL: func.func @feature_maps
 func.func @feature_maps(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf16> {
-  // CHECK: %[[X:.*]] = layout.transdata %x : tensor<1x3x8x8xf32> -> tensor<1x3x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
-  // CHECK-NEXT: %[[W:.*]] = ge.constant #ge.fold<"layout.transdata", [#ge.weight<"w", {{.*}}>], {}, tensor<32x3x3x3xf16, #layout.fractal_z<n0 = 16, c0 = 16, groups = 1, pad = zero>>>
+  // CHECK: %[[X:.*]] = layout.transdata %x : tensor<1x3x8x8xf32> -> tensor<1x3x8x8xf16, #layout.nc1hwc0_c04<c0 = 4, pad = zero>>
+  // CHECK-NEXT: %[[W:.*]] = ge.constant #ge.fold<"layout.transdata", [#ge.weight<"w", {{.*}}>], {}, tensor<32x3x3x3xf16, #layout.fractal_z_c04<n0 = 16, c0 = 16, pad = zero>>>
   // CHECK-NEXT: ge.conv2d %[[X]], %[[W]], %b {pads = [1, 1, 1, 1]} : ({{.*}}, tensor<32xf32>) -> tensor<1x32x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
   // CHECK-NEXT: ge.relu {{.*}} -> tensor<1x32x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
   // CHECK-NEXT: ge.max_pool {{.*}} -> tensor<1x32x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
@@ -17,6 +18,21 @@ func.func @feature_maps(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf16> {
   %1 = ge.relu %0 : (tensor<1x32x8x8xf16>) -> tensor<1x32x8x8xf16>
   %2 = ge.max_pool %1 {kernel = [2, 2], strides = [2, 2]} : (tensor<1x32x8x8xf16>) -> tensor<1x32x4x4xf16>
   return %2 : tensor<1x32x4x4xf16>
+}
+
+// -----
+
+// Four channels that a pool leaves in blocks of 16 stay there; a filter that is no constant is packed for blocks as well.
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%x: tensor<1x4x8x8xf16>, %f: tensor<16x4x3x3xf16>) -> (tensor<1x16x2x2xf16>, tensor<1x16x6x6xf16>) {
+  // CHECK: ge.max_pool {{.*}} -> tensor<1x4x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  // CHECK: ge.conv2d {{.*}} : (tensor<1x4x4x4xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>, tensor<16x4x3x3xf16, #layout.fractal_z<n0 = 16, c0 = 16, groups = 1, pad = zero>>)
+  // CHECK: ge.conv2d {{.*}} : (tensor<1x4x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>, tensor<16x4x3x3xf16, #layout.fractal_z<n0 = 16, c0 = 16, groups = 1, pad = zero>>)
+  %w = ge.constant #ge.weight<"w", sha256 = "0000000000000000000000000000000000000000000000000000000000000000"> : tensor<16x4x3x3xf16>
+  %0 = ge.max_pool %x {kernel = [2, 2], strides = [2, 2]} : (tensor<1x4x8x8xf16>) -> tensor<1x4x4x4xf16>
+  %1 = ge.conv2d %0, %w : (tensor<1x4x4x4xf16>, tensor<16x4x3x3xf16>) -> tensor<1x16x2x2xf16>
+  %2 = ge.conv2d %x, %f : (tensor<1x4x8x8xf16>, tensor<16x4x3x3xf16>) -> tensor<1x16x6x6xf16>
+  return %1, %2 : tensor<1x16x2x2xf16>, tensor<1x16x6x6xf16>
 }
 
 // -----
