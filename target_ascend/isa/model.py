@@ -428,7 +428,6 @@ SPECS: dict[Opcode, OpcodeSpec] = {
     Opcode.SET_FLAG: OpcodeSpec("set_flag", "sync", 0, ("src_pipe", "dst_pipe", "event")),
     Opcode.WAIT_FLAG: OpcodeSpec("wait_flag", "sync", 0, ("src_pipe", "dst_pipe", "event")),
     Opcode.BARRIER: OpcodeSpec("barrier", "sync", 0, ("pipe",)),
-}  # fmt: skip
     Opcode.BLOCK_SET: OpcodeSpec(
         "block_set", "cross", 0, ("flag",),
         doc="when the pipe has done all before it, raises a cross-core flag: the Cube core for both Vector cores, these for it",
@@ -437,6 +436,7 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         "block_wait", "cross", 0, ("flag",),
         doc="holds S until the flag was raised, in the Cube core by both Vector cores, and takes it down once",
     ),
+}  # fmt: skip
 
 MOVE_PIPES: dict[tuple[Space, Space], Pipe] = {
     (Space.GM, Space.L1): Pipe.MTE2,
@@ -460,8 +460,8 @@ class Walker:
     kernel: Kernel
     block: int
     counters: list[int] = field(default_factory=list[int])
-
     part: Part = Part.WHOLE
+
     def __iter__(self) -> Iterator[tuple[Instr, list[int]]]:
         """Yields (instruction, counters); the list is reused, so copy what must outlive the step."""
         self.counters = [self.block]

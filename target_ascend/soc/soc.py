@@ -149,9 +149,9 @@ class Overheads:
     completion_report_us: float
     aicpu_task_us: float
     event_us: float
-
     mix_us: float
     """What a launch on teams of cores takes more."""
+
     @property
     def kernel_task_us(self) -> float:
         """Sum of the parts that a kernel launch pays."""
