@@ -1,7 +1,8 @@
 """Times of whole networks on the modelled 310P3 beside published measurements.
 
     python bench/validate_timing.py TABLE.csv [--only PATTERN] [--batches 1,8] [--precision fp16] [--cache DIR]
-                                    [--kept] [--soc NAME|FILE] [--timeout 900] [--page FILE [--fit FILE] [--ladders]]
+                                    [--kept] [--parts] [--soc NAME|FILE] [--timeout 900]
+                                    [--page FILE [--fit FILE] [--ladders]]
 
 TABLE has the columns model, precision, batch, latency_ms, gmac. `published/` builds each network (its MACs agree with
 column gmac, or the row says so), this compiler compiles it and the chip model times it; nothing is read from
@@ -11,6 +12,7 @@ another version of the chip model times them again without compiling. One proces
 Prints a row for each, then by network: the error is |ours / published - 1|, a network's is the mean over its batches.
 Networks whose sha256 of the name is odd are those to report; the even ones are those that a chip file may be fitted
 on; rows with pre-processing of images in the model (AIPP) are counted apart. `--kept` takes only what DIR holds.
+The pass split-batch is off, since published times follow whole batches layer by layer; `--parts` leaves it on.
 `--page` writes the same as a page of the documentation, with what `calibrate.py` printed (`--fit`) and single operators
 beside published ones (`--ladders`).
 """
@@ -79,6 +81,7 @@ def main() -> int:
     parser.add_argument("--precision", default="fp16", help="fp16 (default)")
     parser.add_argument("--soc", default="Ascend310P3", help="chip or chip file")
     parser.add_argument("--cache", type=Path, help="folder of compiled programs, kept (default: none kept)")
+    parser.add_argument("--parts", action="store_true", help="leave split-batch on")
     parser.add_argument("--timeout", type=float, default=900, help="seconds a network and batch (default 900)")
     parser.add_argument("--kept", action="store_true", help="only networks whose compiled program is in the folder")
     parser.add_argument("--page", type=Path, help="also write a page in Markdown")
@@ -87,7 +90,8 @@ def main() -> int:
     parser.add_argument("--one", nargs=2, metavar=("NETWORK", "BATCH"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(predict(options.one[0], int(options.one[1]), options.soc, options.cache)))
+        name, batch = options.one
+        print(json.dumps(predict(name, int(batch), options.soc, options.cache, options.parts)))
         return 0
     rows = compare(options)
     if not rows:
@@ -116,7 +120,7 @@ def compare(options: argparse.Namespace) -> list[Row]:
         if options.kept and not (options.cache and cached(options.cache, name, batch).exists()):
             continue
         if options.kept:
-            ours = predict(name, batch, options.soc, options.cache)
+            ours = predict(name, batch, options.soc, options.cache, options.parts)
         else:
             ours = in_own_process(name, batch, options)
         if "error" in ours:
@@ -141,6 +145,8 @@ def in_own_process(name: str, batch: int, options: argparse.Namespace) -> Row:
     arguments = [sys.executable, __file__, str(options.table), "--soc", options.soc, "--one", name, str(batch)]
     if options.cache:
         arguments += ["--cache", str(options.cache)]
+    if options.parts:
+        arguments.append("--parts")
     try:
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=options.timeout)
     except subprocess.TimeoutExpired:
@@ -150,7 +156,7 @@ def in_own_process(name: str, batch: int, options: argparse.Namespace) -> Row:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def predict(name: str, batch: int, soc: str, cache: Path | None) -> Row:
+def predict(name: str, batch: int, soc: str, cache: Path | None, parts: bool = False) -> Row:
     """Our time of a network at a batch size, and where it goes."""
     from graph_engine.target_ascend.runtime.device import find_entry, time_program
     from graph_engine.target_ascend.soc.soc import load_soc
@@ -160,7 +166,7 @@ def predict(name: str, batch: int, soc: str, cache: Path | None) -> Row:
     if kept and kept.exists():
         program = pickle.loads(kept.read_bytes())
     else:
-        program = compiled(name, batch, soc)
+        program = compiled(name, batch, soc, parts)
         if kept:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(pickle.dumps(program))
@@ -187,16 +193,18 @@ def cached(cache: Path, name: str, batch: int) -> Path:
     return cache / f"{name.replace('/', '_')}@{batch}.program"
 
 
-def compiled(name: str, batch: int, soc: str) -> Any:
-    """The network's program without its weights, which no time depends on."""
+def compiled(name: str, batch: int, soc: str, parts: bool = False) -> Any:
+    """The network's program without its weights, which no time depends on; with the batch in `parts` if allowed."""
     from graph_engine.frontend_onnx.importer import import_onnx
     from graph_engine.lowering.emit_program import emit_program
     from graph_engine.pipelines.compile import compile_module
+    from graph_engine.pipelines.runner import RunOptions
+    from graph_engine.transforms.switches import Switches
 
     with tempfile.TemporaryDirectory() as folder:
         net = Net(batch)
         module = import_onnx(net.save(NETWORKS[name](net), Path(folder)))
-        compile_module(module, soc)
+        compile_module(module, soc, options=RunOptions(switches=Switches({"split-batch": parts})))
         return replace(emit_program(module), weights=b"")
 
 

@@ -34,7 +34,7 @@ REQUIRED = frozenset({"ge-infer-shapes"})
 OTHER_FORMS = frozenset({"expand-batch-norm", "expand-cum-sum", "expand-resize"})
 """Passes of the fused phase that fuse nothing, but write an operator in others that have kernels."""
 _OPTIONAL_PHASES = (Phase.SIMPLIFIED, Phase.FUSED, Phase.GROUPED)
-_OPTIONAL_ELSEWHERE = ("narrow-int64", "eliminate-transdata", "double-buffer")
+_OPTIONAL_ELSEWHERE = ("narrow-int64", "eliminate-transdata", "split-batch", "double-buffer")
 
 
 @dataclass(frozen=True)
