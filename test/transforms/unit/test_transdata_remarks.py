@@ -41,6 +41,37 @@ def test_borders_and_an_operator_without_a_form() -> None:
     assert inner.args["remedy"] == "a NC1HWC0 form of ge.softmax would remove it"
 
 
+def test_views_between_name_what_stands_behind_them() -> None:
+    """A reshape in ND moves nothing: what reads its result forces the conversion, or the reshape where that could follow."""
+    rows, product = "tensor<1x4x64xf16>", "tensor<64x64xf16>"
+    body = (
+        f"{CONV} %r = ge.reshape %a {{shape = [1, 4, 64]}} : ({T}) -> {rows} {node('flat', 'Reshape')} "
+        f"%s = ge.softmax %r {{axis = 1}} : ({rows}) -> {rows} {node('norm', 'Softmax')} "
+        f"%q = ge.reshape %s {{shape = [4, 64]}} : ({rows}) -> tensor<4x64xf16> {node('again', 'Reshape')} "
+        f"%m = ge.matmul %q, %v : (tensor<4x64xf16>, {product}) -> tensor<4x64xf16> {node('fc', 'MatMul')} "
+        f"%o = ge.reshape %m {{shape = [1, 4, 64]}} : (tensor<4x64xf16>) -> {rows} {node('out', 'Reshape')} "
+        f"return %o : {rows}"
+    )
+    made = remarks(f"%x: {T}, %v: {product}", body, rows)
+    found = {r.args["producer"]: r.args for r in made if r.name == "TransData"}
+    assert found["'conv1' (Conv)"]["readers"] == ["'norm' (Softmax)"]
+    assert found["'conv1' (Conv)"]["reason"] == "ge.softmax has no NC1HWC0 form for these shapes"
+    assert found["'norm' (Softmax)"]["readers"] == ["'fc' (MatMul)"]
+    assert found["'norm' (Softmax)"]["reason"] == "ge.softmax has no FRACTAL_NZ form for these shapes"
+    assert found["'fc' (MatMul)"]["reason"] == "the model's outputs are ND"
+    body = (
+        f"{CONV} %r = ge.reshape %a {{shape = [1, 4, 64]}} : ({T}) -> {rows} {node('flat', 'Reshape')} "
+        f"%s = ge.reshape %r {{shape = [1, 4, 8, 8]}} : ({rows}) -> tensor<1x4x8x8xf16> {node('map', 'Reshape')} "
+        f"%p = ge.max_pool %s {{kernel = [2, 2]}} : (tensor<1x4x8x8xf16>) -> tensor<1x4x7x7xf16> "
+        f"{node('pool', 'MaxPool')} return %p : tensor<1x4x7x7xf16>"
+    )
+    found = {
+        r.args["producer"]: r.args for r in remarks(f"%x: {T}", body, "tensor<1x4x7x7xf16>") if r.name == "TransData"
+    }
+    assert found["'conv1' (Conv)"]["readers"] == ["'pool' (MaxPool)"]
+    assert found["'conv1' (Conv)"]["reason"] == "ge.reshape has no NC1HWC0 form for these shapes"
+
+
 def test_padding_that_has_to_be_zero_again() -> None:
     small = "tensor<1x8x4x4xf16>"
     body = (
