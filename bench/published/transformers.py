@@ -252,3 +252,56 @@ def tnt_small(net: Net) -> list[Value]:
         words = net.add(words, self_attention(net, net.layer_norm(words), 6))
         words = net.add(words, feed_forward(net, net.layer_norm(words), 1536))
     return [net.classifier(first_token(net, net.layer_norm(words)), 1000)]
+
+
+def cross_covariance(net: Net, x: Value, heads: int) -> Value:
+    """Attention among the channels of each head: queries and keys of unit length along the tokens, a learnt temperature."""
+    n, tokens, width = x.shape
+    shape = (n, heads, width // heads, tokens)
+    q, k, v = (
+        net.transpose(net.reshape(part, n, tokens, heads, width // heads), 0, 2, 3, 1)
+        for part in net.split(net.linear(x, 3 * width), [width] * 3, 2)
+    )
+
+    def normalised(x: Value) -> Value:
+        length = net.node("ReduceL2", [x], (*shape[:3], 1), axes=[-1])
+        least = net.node("Clip", [length, net.constant(1e-12)], length.shape)
+        return net.node("Div", [x, least], shape)
+
+    scores = net.matmul(normalised(q), net.transpose(normalised(k), 0, 1, 3, 2))
+    context = net.matmul(net.softmax(net.mul(scores, net.weight(heads, 1, 1))), v)
+    return net.linear(net.reshape(net.transpose(context, 0, 3, 1, 2), n, tokens, width), width)
+
+
+def class_attention(net: Net, x: Value, heads: int) -> Value:
+    """The first token attends to all."""
+    first = net.slice(x, 1, 0, 1)
+    q, k, v = (net.linear(part, x.shape[-1]) for part in (first, x, x))
+    return net.linear(net.attention(q, k, v, heads), x.shape[-1])
+
+
+def xcit_small(net: Net) -> list[Value]:
+    """XCiT-S12/16 (El-Nouby et al. 2021): 12 layers of cross-covariance attention, two of class attention."""
+    x = net.input(3, 224, 224)
+    for channels in (48, 96, 192):
+        x = net.conv(x, channels, 3, 2, act="gelu")
+    x = net.tokens(net.conv(x, 384, 3, 2, act=None))
+    x = net.add(x, net.weight(1, 196, 384))
+
+    def branch(x: Value, y: Value) -> Value:
+        return net.add(x, net.mul(y, net.weight(384)))
+
+    for _ in range(12):
+        x = branch(x, cross_covariance(net, net.layer_norm(x), 8))
+        y = net.depthwise(net.image(net.layer_norm(x), 14, 14), 3, act="gelu")
+        y = net.depthwise(net.add(net.mul(y, net.weight(384, 1, 1)), net.weight(384, 1, 1)), 3, act=None)
+        x = branch(x, net.tokens(y))
+        x = branch(x, feed_forward(net, net.layer_norm(x), 1536))
+    x = with_class_token(net, x)
+    for _ in range(2):
+        y = net.layer_norm(x)
+        x = branch(x, net.concat([class_attention(net, y, 8), net.slice(y, 1, 1, 197)], 1))
+        y = net.layer_norm(x)
+        first = branch(net.slice(y, 1, 0, 1), feed_forward(net, net.slice(y, 1, 0, 1), 1536))
+        x = net.add(x, net.concat([first, net.slice(y, 1, 1, 197)], 1))
+    return [net.classifier(first_token(net, net.layer_norm(x)), 1000)]
