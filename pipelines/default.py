@@ -103,6 +103,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.LAID_OUT, "verify-layout{soc=$soc}"),
     (Phase.LAID_OUT, "adjust-borders{soc=$soc inputs=$input_format outputs=$output_format}"),
     (Phase.LAID_OUT, "split-batch{soc=$soc}"),
+    (Phase.GROUPED, "join-vector-ops{soc=$soc}"),
     (Phase.KERNELS, "lower-to-kernels{soc=$soc}"),
     (Phase.KERNELS, "double-buffer{soc=$soc}"),
     (Phase.KERNELS, "plan-onchip-buffers{soc=$soc}"),

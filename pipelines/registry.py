@@ -78,6 +78,7 @@ PASSES: dict[str, str] = {
     "verify-layout": "graph_engine.transforms.verify_layout:VerifyLayout",
     "adjust-borders": "graph_engine.transforms.adjust_borders:AdjustBorders",
     "split-batch": "graph_engine.transforms.split_batch:SplitBatch",
+    "join-vector-ops": "graph_engine.lowering.join_vector_ops:JoinVectorOps",
     "lower-to-kernels": "graph_engine.lowering.lower_to_kernels:LowerToKernels",
     "double-buffer": "graph_engine.lowering.double_buffer:DoubleBuffer",
     "plan-onchip-buffers": "graph_engine.lowering.plan_onchip_buffers:PlanOnchipBuffers",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.locations import fuse, source_nodes
@@ -52,27 +53,60 @@ def why_not_single(value: SSAValue) -> tuple[str, list[str]]:
 
 
 def gather(rewriter: CountedRewriter, members: Sequence[Operation], anchor: Operation) -> FusedOp:
-    """Replaces `members` (in dataflow order, each but the last used only by later ones) by one `ge.fused`.
+    """`enclose` with a remark that tells what was fused."""
+    names, kind = [op.name for op in members], anchor.name
+    fused = enclose(rewriter, members, kind)
+    passed("Fused", fused, f"fused {', '.join(names)}", anchor=kind, operators=names)
+    return fused
 
-    It stands where the last member stood, so everything that any member reads is available. Inner operators keep
-    their own locations.
+
+def enclose(rewriter: CountedRewriter, members: Sequence[Operation], anchor: str) -> FusedOp:
+    """Replaces `members` (in dataflow order, nobody else reads what is made before the last of them stands) by one `ge.fused`.
+
+    Its results are those of the last one and, in front of them, all that are read by others. It stands where the last
+    member stood, so everything that any member reads is available. A member that is a `ge.fused` itself gives its
+    operators; inner operators keep their own locations.
     """
     produced = {result for op in members for result in op.results}
     inputs = list(dict.fromkeys(value for op in members for value in op.operands if value not in produced))
     block = Block(arg_types=[value.type for value in inputs])
     values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for op in members:
-        copy = rebuilt(op, [values[value] for value in op.operands], lambda op, _: op.result_types)
-        values.update(zip(op.results, copy.results, strict=True))
-        block.add_op(copy)
+        _copy_into(block, op, values)
     last = members[-1]
-    block.add_op(YieldOp(*(values[result] for result in last.results)))
-    fused = FusedOp(inputs, Region(block), anchor=anchor.name)
+    kept = [*read_outside(members), *last.results]
+    block.add_op(YieldOp(*(values[result] for result in kept)))
+    fused = FusedOp(inputs, Region(block), anchor=anchor)
     fused.location = fuse(*(op.location for op in members))
-    rewriter.replace(last, fused)
-    names = [op.name for op in members]
-    passed("Fused", fused, f"fused {', '.join(names)}", anchor=anchor.name, operators=names)
+    for new, old in zip(fused.results, kept, strict=True):
+        new.name_hint = old.name_hint
+    rewriter.insert(fused, InsertPoint.before(last))
+    for old, new in zip(kept, fused.results, strict=True):
+        rewriter.replace_all_uses_with(old, new)
+    for op in reversed(members):
+        rewriter.erase(op)
     return fused
+
+
+def read_outside(members: Sequence[Operation]) -> list[SSAValue]:
+    """What all members but the last one make and others than members read."""
+    inside = set(members)
+    results = (result for op in members[:-1] for result in op.results)
+    return [result for result in results if any(use.operation not in inside for use in result.uses)]
+
+
+def _copy_into(block: Block, op: Operation, values: dict[SSAValue, SSAValue]) -> None:
+    """Adds a copy of an operator, or of what a `ge.fused` holds, on `values`, which learn of the results."""
+    if isinstance(op, FusedOp):
+        values.update((arg, values[value]) for arg, value in zip(op.block.args, op.inputs, strict=True))
+        for inner in op.block.ops:
+            if inner is not op.terminator:
+                _copy_into(block, inner, values)
+        values.update((out, values[value]) for out, value in zip(op.results, op.terminator.values, strict=True))
+        return
+    copy = rebuilt(op, [values[value] for value in op.operands], lambda op, _: op.result_types)
+    values.update(zip(op.results, copy.results, strict=True))
+    block.add_op(copy)
 
 
 def scatter(rewriter: CountedRewriter, fused: FusedOp) -> list[Operation]:

@@ -26,13 +26,15 @@ from graph_engine.lowering.kernels.streams import Stream, TileWriter, arguments,
 from graph_engine.lowering.kernels.vector_steps import emit_steps
 from graph_engine.lowering.kernels.vector_tiling import (
     BURST,
+    CoreSplit,
+    DryRun,
     buffer_bytes,
     cores_for,
     deal_axis,
+    dry_run,
     even_tile,
     largest,
     merge_axes,
-    temporaries,
     worthwhile_tile,
 )
 from graph_engine.target_ascend.isa.model import DType
@@ -73,7 +75,16 @@ class Elementwise:
     @property
     def temporaries(self) -> tuple[DType, ...]:
         """Element types of the temporary tiles."""
-        return temporaries(self.steps, tuple((s.dtype, s.full) for s in self.inputs), self.result.dtype, self.kept)
+        return self._dry_run.temporaries
+
+    @property
+    def instructions(self) -> tuple[tuple[str, int], ...]:
+        """Mnemonics of a tile's instructions, and the bytes of their widest element."""
+        return self._dry_run.instructions
+
+    @property
+    def _dry_run(self) -> DryRun:
+        return dry_run(self.steps, tuple((s.dtype, s.full) for s in self.inputs), self.result.dtype, self.kept)
 
     def tile_bytes(self, extents: Sequence[int]) -> int:
         """UB that a tile takes: two versions of what moves, one of the temporaries."""
@@ -84,15 +95,20 @@ class Elementwise:
 
 def build_elementwise(name: str, group: Elementwise, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the operands and the results. Raises `NoKernel` if no tile fits."""
-    width = group.result.dtype.bytes
-    cores = cores_for(prod(group.sizes) * width, soc)
-    axis, split = deal_axis(group.sizes, group.result.strides, width, cores, soc)
-    share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
-    tile = _tile(group, share, soc)
+    axis, split, _, tile = plan(group, soc)
     kb = KernelBuilder(name, arguments(group.inputs, group.result, group.results), split.block_dim)
     for sizes, base in shares(kb, group.sizes, axis, split):
         _Writer(kb, group, sizes, tile, base).axis([], [])
     return kb.kernel
+
+
+def plan(group: Elementwise, soc: Soc) -> tuple[int, CoreSplit, tuple[int, ...], tuple[int, ...]]:
+    """The axis that the cores share and how, extents of a core's share and of its tiles. Raises `NoKernel` if none fits."""
+    width = group.result.dtype.bytes
+    cores = cores_for(prod(group.sizes) * width, soc)
+    axis, split = deal_axis(group.sizes, group.result.strides, width, cores, soc)
+    share = tuple(split.step if a == axis else n for a, n in enumerate(group.sizes))
+    return axis, split, share, _tile(group, share, soc)
 
 
 def _box(sizes: Sequence[int], elements: int, unit: int) -> tuple[int, ...]:

@@ -10,10 +10,12 @@ from math import gcd
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.memory import dtype_of
+from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
 from graph_engine.lowering.kernels.vector_steps import emit_steps
-from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.isa.model import SPECS, DType
 from graph_engine.target_ascend.soc.soc import Soc
 
 BLOCK = 32
@@ -126,11 +128,24 @@ def deal_axis(sizes: Sequence[int], strides: Sequence[int], width: int, cores: i
     return best[1], best[2]
 
 
-@cache
-def temporaries(
-    steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType, kept: tuple[int, ...] = ()
-) -> tuple[DType, ...]:
+@dataclass(frozen=True)
+class DryRun:
+    """What steps take: element types of their temporary buffers; mnemonics of the instructions, bytes of their widest element."""
+
+    temporaries: tuple[DType, ...]
+    instructions: tuple[tuple[str, int], ...]
+
+
+def temporaries(steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType) -> tuple[DType, ...]:
     """Element types of the buffers of tile size that `emit_steps` takes over inputs of (type, reusable)."""
+    return dry_run(steps, inputs, out_dtype).temporaries
+
+
+@cache
+def dry_run(
+    steps: tuple[Step, ...], inputs: tuple[tuple[DType, bool], ...], out_dtype: DType, kept: tuple[int, ...] = ()
+) -> DryRun:
+    """What `emit_steps` takes over inputs of (type, reusable)."""
     kb = KernelBuilder("count", [], 1)
     taken: list[DType] = []
     with kb.blocks(0, 1):
@@ -146,7 +161,11 @@ def temporaries(
         out = one("out", out_dtype)
         results = {number: one("out", out_dtype) for number in kept}
         emit_steps(kb, steps, views, out, out_dtype, Scratch(allocate), results)
-    return tuple(taken)
+    instructions = [op for op in kb.kernel.walk() if isinstance(op, VectorOp)]
+    widths = (max(dtype_of(value.type).bytes for value in (*op.sources, op.dst)) for op in instructions)
+    specs = (SPECS[op.OPCODE] for op in instructions)
+    names = ("conv" if spec.group == "convert" else spec.mnemonic for spec in specs)
+    return DryRun(tuple(taken), tuple(zip(names, widths, strict=True)))
 
 
 def merge_axes(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
