@@ -6,7 +6,7 @@
     %y = ge.fused ins(%0, ...) {anchor = "ge.add"} { add, sigmoid }
 
 FixPipe converts and does one activation on the way out of L0C: ReLU and LeakyReLU everywhere, ReLU6 and its like on 950;
-all else meets in L2. Attention becomes its products and, between them, the softmax with its steps. Chips whose cores have both
+all else meets in L2: as a task of its own, or, where that is sooner (`team_time`), in one kernel of a team of cores. Attention becomes its products and, between them, the softmax with its steps. Chips whose cores have both
 keep everything as it is.
 """
 
@@ -31,6 +31,7 @@ from graph_engine.transforms.driver import CountedRewriter, RewriteContext
 from graph_engine.transforms.fusion import gather, graphs, scatter
 from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 from graph_engine.transforms.remarks import missed
+from graph_engine.transforms.team_time import sooner_in_a_team
 
 
 def on_the_way(op: Operation, soc: Soc) -> bool:
@@ -40,8 +41,11 @@ def on_the_way(op: Operation, soc: Soc) -> bool:
     return op.name.removeprefix("ge.") in soc.activations
 
 
-def groups_of(fused: FusedOp, soc: Soc) -> list[list[Operation]]:
-    """The operators of a fused region in the groups that are a kernel each on the chip; one if it stays whole."""
+def groups_of(fused: FusedOp, soc: Soc, *, teams: bool = True) -> list[list[Operation]]:
+    """The operators of a fused region in the groups that are a kernel each on the chip; one if it stays whole.
+
+    `teams`: what a team of cores does sooner stays so.
+    """
     members = list(fused.block.ops)[:-1]
     if (attention := attention_of(fused)) is not None:
         return [members] if not soc.has("split") else [members[:1], members[1:-1], [attention.result]]
@@ -52,7 +56,14 @@ def groups_of(fused: FusedOp, soc: Soc) -> list[list[Operation]]:
     end = members.index(fused.anchor_op) + 1
     if end < len(members) and on_the_way(members[end], soc):
         end += 1
-    return [members[:end], members[end:]] if end < len(members) else [members]
+    if end == len(members) or (teams and _has_a_team(fused) and sooner_in_a_team(fused.anchor_op, members[end:], soc)):
+        return [members]
+    return [members[:end], members[end:]]
+
+
+def _has_a_team(fused: FusedOp) -> bool:
+    """Whether a kernel of a Cube core with two Vector cores does all of it."""
+    return isinstance(fused.anchor_op, Conv2dOp | Conv3dOp)
 
 
 def cut(rewriter: CountedRewriter, fused: FusedOp, sizes: Sequence[int]) -> None:
@@ -73,12 +84,13 @@ class CutEpilogues(GePass):
     numerics = APPROXIMATE(FP16_SHARE)
 
     soc: str = field(default="Ascend310P3", metadata={"help": "chip whose way out of L0C decides"})
+    teams: bool = field(default=True, metadata={"help": "leave to a team of cores what it does sooner"})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         soc, context = load_soc(self.soc), RewriteContext.current()
         for block in graphs(op):
             for fused in [inner for inner in block.ops if isinstance(inner, FusedOp)]:
-                groups = groups_of(fused, soc)
+                groups = groups_of(fused, soc, teams=self.teams)
                 if len(groups) > 1:
                     left = groups[1][0].name
                     missed("Fused", fused, f"{left} is a task of its own: {soc.name} cannot do it behind the Cube")

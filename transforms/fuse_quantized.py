@@ -470,7 +470,7 @@ def _ordered(members: Sequence[Operation]) -> list[Operation]:
 
 def multiplied_types(soc: Soc) -> list[str]:
     """The 8-bit types that the chip's kernel of integers takes; for others floats on the Cube are faster than the host."""
-    if soc.has("split") or not all(soc.supports("conv", kinds) for kinds in ("i32 -> f32", "f32 -> i32")):
+    if not all(soc.supports("conv", kinds) for kinds in ("i32 -> f32", "f32 -> i32")):
         return []  # nothing makes 8 bits of the sums
     return [kind for kind in EIGHT_BITS if soc.supports_mmad(kind, "i8", "i32")]
 

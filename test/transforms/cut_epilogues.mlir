@@ -1,4 +1,4 @@
-// RUN: ge-opt --no-locations --cut-epilogues='soc=Ascend910B3' --split-input-file %s | FileCheck %s
+// RUN: ge-opt --no-locations --cut-epilogues='soc=Ascend910B3 teams=false' --split-input-file %s | FileCheck %s
 
 // Where Cube and Vector have cores of their own, FixPipe takes ReLU along; the rest is a task of the Vector cores.
 // CHECK-LABEL: func.func @conv

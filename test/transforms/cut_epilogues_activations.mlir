@@ -1,4 +1,4 @@
-// RUN: ge-opt --no-locations --cut-epilogues='soc=Ascend950PR_9599' --split-input-file %s | FileCheck %s
+// RUN: ge-opt --no-locations --cut-epilogues='soc=Ascend950PR_9599 teams=false' --split-input-file %s | FileCheck %s
 
 // FixPipe of this chip limits to 0 .. 6 on the way; what follows is the Vector's.
 // CHECK-LABEL: func.func @relu6

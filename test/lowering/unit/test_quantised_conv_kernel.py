@@ -13,6 +13,7 @@ from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
 Array = np.ndarray[Any, Any]
 
@@ -57,9 +58,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize(
+    ("dtype", "soc"),
+    [(np.int8, SOC), (np.uint8, SOC), (np.int8, load_soc("Ascend910B3"))],
+    ids=["int8", "uint8", "int8 on a team of cores"],
+)
 @pytest.mark.parametrize("name", CASES)
-def test_integer_convolution(name: str, dtype: Any) -> None:
+def test_integer_convolution(name: str, dtype: Any, soc: Soc) -> None:
     size, outputs, kernel, strides, pads, zero, target, relu = CASES[name]
     target = max(target, 0) if dtype is np.uint8 else target
     rng = np.random.default_rng(3)
@@ -78,11 +83,11 @@ def test_integer_convolution(name: str, dtype: Any) -> None:
         batch, 1, -(-size[1] // 32), h, wd, n1, ho, wo, kernel, strides, (1, 1), (pads[0], pads[1], pads[2], pads[3]),
         False, element, zero,
     )  # fmt: skip
-    compiled = compile_kernel(build_conv2d("k", shape, Requantise(target, relu, element), SOC))
+    compiled = compile_kernel(build_conv2d("k", shape, Requantise(target, relu, element), soc), soc)
     corrected = bias - zero * w.reshape(outputs, -1).sum(1, dtype=np.int64)
     behind = (0, n1 * 16 - outputs)
     arrays = [blocks(x), filters(w), np.pad(corrected, behind).astype(np.int32), np.pad(factor, behind)]
-    got = launch(compiled, arrays, (batch, n1 // 2, ho, wo, 32), np.dtype(dtype))
+    got = launch(compiled, arrays, (batch, n1 // 2, ho, wo, 32), np.dtype(dtype), soc=soc)
     stored = got.transpose(0, 1, 4, 2, 3).reshape(batch, -1, ho, wo)
     assert np.array_equal(stored[:, :outputs], want)
     assert (stored[:, outputs:] == target).all()

@@ -171,7 +171,7 @@ def test_products_of_8_bits_are_floats_where_no_kernel_takes_them(soc: str) -> N
     assert np.abs(got.astype(int) - right.astype(int)).max() <= 2
 
 
-@pytest.mark.parametrize(("soc", "integers"), [("Ascend310", False), ("Ascend310B1", True), ("Ascend910B3", False)])
+@pytest.mark.parametrize(("soc", "integers"), [("Ascend310", False), ("Ascend310B1", True), ("Ascend910B3", True)])
 def test_chips_without_a_kernel_of_integers_keep_floats(soc: str, integers: bool) -> None:
     w = Writer(np.int8)
     numbers = w.numbers(0.05, 1)
