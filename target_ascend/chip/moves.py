@@ -14,11 +14,13 @@ from graph_engine.target_ascend.chip.operands import (
     Site,
     Step,
     coalesce,
+    frozen_halves,
     may_clash,
     reader,
     value_of,
     writer,
 )
+from graph_engine.target_ascend.chip.rounding import write_lanes
 from graph_engine.target_ascend.isa.model import SPECS, Opcode, Space
 
 _PARAMS = SPECS[Opcode.LOAD3D].params
@@ -33,8 +35,12 @@ def build_copy(site: Site) -> Step:
     read = reader(site, src, sizes, src_strides, raw=True)
     target = writer(site, dst, sizes, dst_strides, raw=True).target
     copyto, clash = np.copyto, may_clash(site, sizes, (dst_strides, src_strides))
+    frozen = frozen_halves(site, src, sizes, src_strides)
 
     def copy(counters: Counters) -> None:
+        if frozen is not None and (halves := frozen(counters)) is not None:
+            write_lanes(halves, target(counters))
+            return
         source = read(counters)
         if clash:
             source = source.copy()

@@ -232,6 +232,27 @@ def reader(
     return fetch
 
 
+def frozen_halves(
+    site: Site, operand: Operand, sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> Callable[[Counters], Array | None] | None:
+    """A function from counters to the 16-bit patterns of an fp16 operand in memory that cannot be written, which keeps
+    no lanes; None elsewhere."""
+    views = _Views(site, operand, sizes, strides, raw=True)
+    if site.memory(operand) is not None or not views.lanes:
+        return None
+    buffer = site.buffers[operand.buffer]
+    where = locator(operand, 0, buffer.bytes)
+    args, argument = site.core.args, buffer.address
+
+    def halves(counters: Counters) -> Array | None:
+        memory, offset = args[argument]
+        if not memory.frozen:
+            return None
+        return views.halves(memory, offset + (where if isinstance(where, int) else where(counters)))
+
+    return halves
+
+
 def _reader(site: Site, operand: Operand, views: _Views) -> Reader:
     buffer = site.buffers[operand.buffer]
     memory = site.memory(operand)

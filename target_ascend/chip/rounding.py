@@ -17,12 +17,16 @@ HALF_MAX = 65504.0
 
 _EXPONENT = np.uint32(0x7F800000)
 _SIGN = np.uint32(0x80000000)
+_LARGE = np.float32(2.0**15).view(np.uint32)
 _LANE_BITS = np.uint32(0xFFFFE000)
 _SMALLEST_NORMAL = np.float32(2.0**-14)
 _MAGIC = np.float32(1.5 * 2.0**13)
 _HALF_MAX = np.float32(HALF_MAX)
 _HALF_OVERFLOW = np.float32(65536.0)
 _INFINITY = np.float32(np.inf)
+_POSITIVE_INFINITY, _NEGATIVE_INFINITY = 0x7C00, 0xFC00
+_SIGN_AND_HALF = np.int32(0x8FFFE000 - (1 << 32))
+_HALF_BIAS = np.float32(2.0**112)
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -38,15 +42,16 @@ def round_to_half(source: FloatArray, out: FloatArray, scratch: FloatArray, *, s
     bits = source.view(np.uint32)
     out_bits = out.view(np.uint32)
     scratch_bits = scratch.view(np.uint32)
-    # Written so that NaN fails: the usual array, all in range, takes three passes less.
-    plain = source.size > 0 and source.max() <= _HALF_MAX and source.min() >= -_HALF_MAX
+    np.bitwise_and(bits, _EXPONENT, out=scratch_bits)
+    # The usual array, nothing near overflow and no NaN, takes four passes less.
+    plain = scratch_bits.max(initial=0) < _LARGE
     values = source
     if not plain:
         limit = _HALF_MAX if saturate else _HALF_OVERFLOW
         np.maximum(source, -limit, out=out)
         np.minimum(out, limit, out=out)
         values = out
-    np.bitwise_and(values.view(np.uint32), _EXPONENT, out=scratch_bits)
+        np.bitwise_and(out_bits, _EXPONENT, out=scratch_bits)
     np.maximum(scratch, _SMALLEST_NORMAL, out=scratch)
     np.multiply(scratch, _MAGIC, out=scratch)
     np.add(values, scratch, out=out)
@@ -90,6 +95,21 @@ def _half_of_lanes() -> npt.NDArray[np.uint16]:
 def lanes_from_half(bits: npt.NDArray[np.uint16]) -> FloatArray:
     """The lanes of 16-bit patterns (same shape, a new array)."""
     return _lanes_of_half().take(bits)
+
+
+def write_lanes(bits: npt.NDArray[np.uint16], out: FloatArray) -> None:
+    """Writes the lanes of 16-bit patterns to `out`, of the same shape.
+
+    As fp32 the fraction and exponent of a finite fp16, in the places of an fp32, stand for 2**-112 of its value.
+    """
+    if not bits.size or bits.max() >= _NEGATIVE_INFINITY or bits.view(np.int16).max() >= _POSITIVE_INFINITY:
+        out[...] = lanes_from_half(bits)
+        return
+    out_bits = out.view(np.int32)
+    np.copyto(out_bits, bits.view(np.int16))
+    np.left_shift(out_bits, 13, out=out_bits)
+    np.bitwise_and(out_bits, _SIGN_AND_HALF, out=out_bits)
+    np.multiply(out, _HALF_BIAS, out=out)
 
 
 def half_from_lanes(lanes: FloatArray) -> npt.NDArray[np.uint16]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from models.kernel_builder import F16, F32, KernelBuilder, slot
 
 from graph_engine.errors import GraphEngineError
@@ -308,6 +310,29 @@ def test_int8_multiplication_is_exact(real_bytes: bool) -> None:
     (raw,) = run(b.build(), [packed_x, packed_w], [m * n * 4], real_bytes)
     got = raw.view(np.int32).reshape(1, 2, 16, 16).transpose(1, 2, 0, 3).reshape(m, n)
     np.testing.assert_array_equal(got, x.astype(np.int64) @ w.astype(np.int64))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_copies_of_weights_keep_every_bit(data: Any) -> None:
+    """Out of memory that cannot be written, in blocks with gaps, NaN and infinities too."""
+    sizes = data.draw(st.sampled_from([(64,), (4, 16), (2, 3, 16), (5, 7)]))
+    gaps = [data.draw(st.sampled_from([0, 0, 16, 3])) for _ in range(2)]
+    wild = data.draw(st.booleans())
+    patterns = np.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 1 << 16, 2048, dtype=np.uint16)
+    if not wild:
+        patterns &= 0xBBFF  # nothing but finite numbers
+    patterns.flags.writeable = False
+    strides = [tuple(int(s) for s in np.cumprod([1, *(n + gap for n in sizes[:0:-1])])[::-1]) for gap in gaps]
+    b = KernelBuilder("weights")
+    arg, out, ub = b.arg(4096), b.arg(4096, "w"), b.alloc(Space.UB, 4096)
+    b.copy(b.view(ub, sizes, F16, 0, strides[0]), b.view(arg, sizes, F16, data.draw(st.integers(0, 40)), strides[1]))
+    b.copy(b.view(out, (2048,)), b.view(ub, (2048,)))
+    kernel = b.build()
+    typed, plain = (run(kernel, [patterns], [4096], real_bytes)[0] for real_bytes in (False, True))
+    np.testing.assert_array_equal(typed, plain)
+    if gaps == [0, 0] and len(sizes) == 1:
+        assert np.isin(typed[:128].view(np.uint16), patterns).all()
 
 
 def test_access_outside_a_memory_is_refused() -> None:

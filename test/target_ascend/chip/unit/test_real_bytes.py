@@ -40,6 +40,7 @@ FLOAT_ONLY = {
     Opcode.VREC,
     Opcode.VCADD,
 }
+INTEGER_ONLY = {Opcode.VAND, Opcode.VOR}
 INTEGERS = [DType.I8, DType.U8, DType.I16, DType.I32]
 
 
@@ -93,6 +94,8 @@ def instruction(draw: Any, b: KernelBuilder) -> None:
         b.emit(opcode, pick((*sizes[:-1], 1), dtype, None, False), pick(sizes, dtype))
     elif kind in ("binary", "scalar", "unary"):
         opcode = draw(st.sampled_from({"binary": BINARY, "scalar": SCALAR, "unary": UNARY}[kind]))
+        if opcode in INTEGER_ONLY and dtype not in INTEGERS:
+            dtype = DType.I16
         if dtype in INTEGERS:
             immediate = 1.0
             dtype = F16 if opcode in FLOAT_ONLY else dtype

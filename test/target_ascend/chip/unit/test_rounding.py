@@ -13,6 +13,7 @@ from graph_engine.target_ascend.chip.rounding import (
     lanes_from_half,
     round_scalar_to_half,
     round_to_half,
+    write_lanes,
 )
 
 EVERY_HALF = np.arange(1 << 16, dtype=np.uint16)
@@ -83,6 +84,17 @@ def test_every_half_survives_the_lanes() -> None:
     lanes = lanes_from_half(EVERY_HALF)
     np.testing.assert_array_equal(half_from_lanes(lanes), EVERY_HALF)
     np.testing.assert_array_equal(lanes, EVERY_HALF.view(np.float16).astype(np.float32))
+
+
+@pytest.mark.parametrize("count", [1 << 16, 0x7C00, 0])
+def test_lanes_written_to_gaps_are_those_of_the_table(count: int) -> None:
+    """Every pattern, the finite positive ones alone, none; NaN by its bits."""
+    wide = np.full((count, 3), np.nan, np.float32)
+    write_lanes(np.repeat(EVERY_HALF, 2)[: 2 * count : 2], wide[:, 1])
+    np.testing.assert_array_equal(
+        wide[:, 1].copy().view(np.uint32), lanes_from_half(EVERY_HALF[:count]).view(np.uint32)
+    )
+    assert np.isnan(wide[:, ::2]).all()
 
 
 def test_scalar() -> None:
