@@ -7,7 +7,7 @@
     %total = ge.add (ge.matmul %h, %r), %g[t] : ... -> tensor<1x1x384xf32>
     %c = sigmoid(%total[f]) * %c + sigmoid(%total[i]) * tanh(%total[c]);  %h = sigmoid(%total[o]) * tanh(%c)
 
-The sum leaves with the product of the step, and each line is one Vector task. Units are filled up to whole blocks of
+The sum leaves with the product of the step, and the last line is one Vector task. Units are filled up to whole blocks of
 the Cube, where weights are constants: then the gates of a step are views. Their weights are zero, so nothing reads them.
 """
 
