@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graph_engine.target_ascend.isa.model import (
     ACTIVATIONS,
     SPECS,
+    TEAM,
+    Blocks,
     CoreKind,
     DType,
     Instr,
     Kernel,
     Loop,
     Node,
+    Part,
     Pipe,
     Space,
 )
 from graph_engine.target_ascend.om.program import Program
 from graph_engine.target_ascend.soc.soc import Soc
 
-SYNCHRONISATION = ("sync", "scalar_load")
+SYNCHRONISATION = ("sync", "cross", "scalar_load")
 WITHOUT = {
     CoreKind.AI_CORE: set(Pipe),
     CoreKind.CUBE_CORE: {Pipe.V, Pipe.MTE3},
     CoreKind.VECTOR_CORE: {Pipe.M, Pipe.MTE1, Pipe.FIX},
 }
 """Pipes that a kind of core of a split chip does not have; there is none that has all."""
+KINDS = {part: CoreKind.CUBE_CORE if part is Part.CUBE else CoreKind.VECTOR_CORE for part in TEAM}
+"""The cores of a team."""
 
 
 def lacking(program: Program, soc: Soc) -> list[str]:
     """Instructions of the program that the chip does not have: element types, pipes and ways between memories."""
     found: dict[str, None] = {}
     for kernel in program.kernels.values():
-        for instr in instructions(kernel):
-            for reason in _lacking(kernel, instr, soc):
-                found[f"{kernel.name}: {SPECS[instr.opcode].mnemonic}: {reason}"] = None
+        for part in kernel.parts:
+            own = tuple(node for node in kernel.body if isinstance(node, Blocks) and node.part is part)
+            one_core = replace(kernel, body=own, core_kind=KINDS.get(part, kernel.core_kind))
+            for instr in instructions(one_core):
+                for reason in _lacking(one_core, instr, soc):
+                    found[f"{kernel.name}: {SPECS[instr.opcode].mnemonic}: {reason}"] = None
     return list(found)
 
 
