@@ -83,12 +83,12 @@ GROUPS = {
         "%1 : tensor<64xi1>",
         ["Elementwise"],
     ),
-    "a mask with two readers is computed once": (
+    "a mask with two readers is computed once, for one task of both": (
         """%0 = ge.compare %x, %y {predicate = "ge"} : (tensor<64xf16>, tensor<64xf16>) -> tensor<64xi1>
         %1 = ge.select %0, %x, %y : (tensor<64xi1>, tensor<64xf16>, tensor<64xf16>) -> tensor<64xf16>
         %2 = ge.select %0, %y, %x : (tensor<64xi1>, tensor<64xf16>, tensor<64xf16>) -> tensor<64xf16>""",
         "%1, %2 : tensor<64xf16>, tensor<64xf16>",
-        ["Compare", "Select", "Select"],
+        ["Compare", "Elementwise"],
     ),
     "masks join": (
         """%0 = ge.compare %x, %y {predicate = "ge"} : (tensor<64xf16>, tensor<64xf16>) -> tensor<64xi1>
