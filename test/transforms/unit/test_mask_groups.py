@@ -83,7 +83,7 @@ GROUPS = {
         "%1 : tensor<64xi1>",
         ["Elementwise"],
     ),
-    "a mask with two readers is computed once, for one task of both": (
+    "a mask with two readers is computed once": (
         """%0 = ge.compare %x, %y {predicate = "ge"} : (tensor<64xf16>, tensor<64xf16>) -> tensor<64xi1>
         %1 = ge.select %0, %x, %y : (tensor<64xi1>, tensor<64xf16>, tensor<64xf16>) -> tensor<64xf16>
         %2 = ge.select %0, %y, %x : (tensor<64xi1>, tensor<64xf16>, tensor<64xf16>) -> tensor<64xf16>""",
