@@ -62,6 +62,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-quantized{soc=$soc}"),
     (Phase.FUSED, "fuse-integer-sums"),
     (Phase.FUSED, "expand-dynamic-quantized"),
+    (Phase.FUSED, "expand-channel-scales"),
     (Phase.FUSED, "expand-resize"),
     (Phase.FUSED, "expand-sampling"),
     (Phase.FUSED, "expand-cum-sum"),
@@ -90,6 +91,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "fuse-reduction"),
     (Phase.FUSED, "expand-batch-norm"),
     (Phase.FUSED, "fuse-elementwise"),
+    (Phase.PRECISION, "expand-dft"),
     (
         Phase.PRECISION,
         "mark-precision{mode=$precision_mode mixlist=$modify_mixlist"

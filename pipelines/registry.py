@@ -41,6 +41,8 @@ PASSES: dict[str, str] = {
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",
     "expand-dynamic-quantized": "graph_engine.transforms.expand_dynamic_quantized:ExpandDynamicQuantized",
     "expand-cum-sum": "graph_engine.transforms.expand_cum_sum:ExpandCumSumPass",
+    "expand-channel-scales": "graph_engine.transforms.expand_channel_scales:ExpandChannelScalesPass",
+    "expand-dft": "graph_engine.transforms.expand_dft:ExpandDftPass",
     "expand-resize": "graph_engine.transforms.expand_resize:ExpandResizePass",
     "expand-sampling": "graph_engine.transforms.expand_sampling:ExpandSampling",
     "expand-recurrence": "graph_engine.transforms.expand_recurrence:ExpandRecurrencePass",

@@ -36,6 +36,8 @@ LARGEST_EXACT = {"f16": 1 << 11, "f32": 1 << 11, "i32": 1 << 31, "i64": 1 << 31}
 """Numbers that an element type of indices counts exactly; fp32 may become fp16."""
 
 
+TRIANGLES = (*LARGEST_EXACT, "i8", "ui8", "i16", "ui16", "ui32", "ui64", "i1")
+"""Element types of matrices of which triangles are taken."""
 PARTS, LONGEST_PART = 8, 4096
 """Parts of a row from which the largest elements are taken side by side, and elements of a part at most."""
 
@@ -67,20 +69,24 @@ class ExpandOneHot(Pattern):
 
 
 class SelectTriangle(Pattern):
-    """trilu with a known diagonal -> a choice between x and zero."""
+    """trilu -> a choice between x and zero, by a constant mask or by how far each place is from the diagonal."""
 
     name = "select-triangle"
     root: ClassVar[tuple[type[Operation], ...]] = (TriluOp,)
 
     def rewrite(self, op: TriluOp, rewriter: CountedRewriter) -> bool:
-        shape, dtype = shape_of(op.x), element_name(element_of(op.x))
-        if DYNAMIC in shape or 0 in shape or op.diagonal is not None or dtype not in LARGEST_EXACT:
+        shape, k, upper = shape_of(op.x), op.k.value.data, bool(op.upper.value.data)
+        if DYNAMIC in shape or 0 in shape or element_name(element_of(op.x)) not in TRIANGLES:
             return False
         made = Made()
-        ones = np.ones(shape[-2:], np.bool_)
-        mask = (np.triu if op.upper.value.data else np.tril)(ones, op.k.value.data)
-        zero = made.number(0, op.x)
-        result = made.put(SelectOp(made.numbers(mask, "triangle"), op.x, zero))
+        if op.diagonal is None:
+            mask = made.numbers((np.triu if upper else np.tril)(np.ones(shape[-2:], np.bool_), k), "triangle")
+        else:
+            right = np.arange(shape[-1])[None, :] - np.arange(shape[-2])[:, None] - k
+            diagonal = made.shaped(op.diagonal, (1, 1))
+            distance = made.numbers(right.astype(np.int64), "distance")
+            mask = made.put(CompareOp(distance, diagonal, predicate="ge" if upper else "le"))
+        result = made.put(SelectOp(mask, op.x, made.number(0, op.x), result_type=op.result.type))
         rewriter.replace(op, made.needed([result]), [result])
         return True
 

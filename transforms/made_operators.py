@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, element_of, elements_of, shape_of
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.precision import FP32, set_precision
 from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
 from graph_engine.dialects.ge.weights import constant_attr
@@ -90,3 +91,11 @@ class Made:
         """The elements of x as a vector; one number `count` times."""
         flat = self.shaped(x, (elements_of(x),))
         return flat if elements_of(x) == count else self.put(ExpandOp(flat, shape=(count,)))
+
+
+class MadeInFp32(Made):
+    """Operators that stay in fp32 whatever the graph is computed in."""
+
+    def put(self, op: GeOp) -> SSAValue:
+        set_precision(op, FP32)
+        return super().put(op)

@@ -22,10 +22,9 @@ from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, CastOp, ClipOp
 from graph_engine.dialects.ge.indexing import GatherOp
 from graph_engine.dialects.ge.interning import element_name, tensor_type
 from graph_engine.dialects.ge.logic import CompareOp, ModOp, SelectOp
-from graph_engine.dialects.ge.precision import FP32, set_precision
 from graph_engine.dialects.ge.shape import TransposeOp
 from graph_engine.dialects.ge.unary_math import FloorOp
-from graph_engine.transforms.made_operators import Made
+from graph_engine.transforms.made_operators import Made, MadeInFp32
 
 MOST_ROWS = 1 << 24
 """Places that fp32 counts exactly."""
@@ -34,14 +33,6 @@ CUBIC = -0.75
 
 Taps = Sequence[tuple[SSAValue, SSAValue]]
 """Neighbours along an axis: their positions and weights, fp32 of one shape."""
-
-
-class MadeInFp32(Made):
-    """Operators that stay in fp32 whatever the graph is computed in."""
-
-    def put(self, op: GeOp) -> SSAValue:
-        set_precision(op, FP32)
-        return super().put(op)
 
 
 @dataclass

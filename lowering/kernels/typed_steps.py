@@ -169,6 +169,10 @@ def power(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     return converted(work, value)
 
 
+EVEN = 1.5 * 2.0**23
+"""What is added to this is rounded to an integer, to nearest even, if it is below 2^22."""
+
+
 def quantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     """round(x / scale) + zero point, cut to the integers of the result in fp32, which holds them all."""
     x, scale, zero = operands
@@ -176,8 +180,9 @@ def quantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     real = work.vec("div", number(work, x, F32), number(work, scale, F32))
     work.kb.vec("maxs", real, real, imm=2.0 * (low - high))
     work.kb.vec("mins", real, real, imm=2.0 * (high - low))
-    whole = work.vec("conv", work.vec("conv", real, dtype=I32))
-    whole = work.vec("add", whole, number(work, zero, F32))
+    for shift in (EVEN, -EVEN):  # no conversion: the first family has none between fp32 and integers
+        work.kb.vec("adds", real, real, imm=shift)
+    whole = work.vec("add", real, number(work, zero, F32))
     work.kb.vec("maxs", whole, whole, imm=float(low))
     work.kb.vec("mins", whole, whole, imm=float(high))
     if step.dtype in BYTES:
@@ -211,7 +216,8 @@ def float_rest(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     left, zero = a, work.constant(0.0)
     for _ in range(2):
         quotient = work.vec("conv", work.vec("convz", work.vec("div", left, b), dtype=I32))
-        left = work.vec("sub", left, work.vec("mul", quotient, b))
+        less = work.vec("sub", left, work.vec("mul", quotient, b))
+        left = work.vec("sel", work.compare("eq", quotient, zero), left, less)  # 0 times infinity is no number
     size = work.vec("abs", b)
     direction = a if dict(step.attributes)["fmod"] else b
     # Counted in the direction of the sign that it has to have, the rest is from 0 on to below |b|.

@@ -131,8 +131,9 @@ def test_broadcast(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["f16", "f32"])
 def test_rest_of_floats(dtype: str, fmod: bool) -> None:
     numpy_type = DType.from_mlir(dtype).numpy
-    a = np.concatenate([RNG.uniform(-100, 100, 200), [0, 5, -5, 7.5, -7.5]]).astype(numpy_type)
+    a = np.concatenate([RNG.uniform(-100, 100, 200), [0, 5, -5, 7.5, -7.5, 5, -5]]).astype(numpy_type)
     b = np.concatenate([RNG.uniform(0.5, 9, 200) * RNG.choice([-1, 1], 200), [3, 5, 5, -2.5, 2.5]]).astype(numpy_type)
+    b = np.concatenate([b, np.array([np.inf, -np.inf], numpy_type)])
     got = run_operator(logic.ModOp(value(a.shape, dtype), value(b.shape, dtype), fmod=fmod), [a, b])
     want = (np.fmod if fmod else np.mod)(a.astype(np.float64), b.astype(np.float64))
     distance = np.abs(got - want)

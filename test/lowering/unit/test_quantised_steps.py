@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.checked_operators import encode, fused, run_operator, typed, value
+from harness.checked_operators import encode, fused, run_operator, run_stored, typed, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.utils.test_value import create_ssa_value
@@ -17,6 +17,7 @@ from graph_engine.dialects.ge.quantization import DequantizeOp, QuantizeOp
 from graph_engine.dialects.layout import TransDataOp, nc1hwc0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.table import select
+from graph_engine.target_ascend.soc.soc import load_soc
 
 TYPES = {"i8": np.int8, "ui8": np.uint8}
 Array = np.ndarray[Any, Any]
@@ -49,6 +50,16 @@ def test_to_bytes_and_back(data: st.DataObject) -> None:
     q = bytes_of(rng, shape, dtype)
     back = DequantizeOp(value(shape, name), value((), "f32"), value((), name))
     np.testing.assert_array_equal(run_operator(back, [q, s, z]), (q.astype(np.float32) - zero) * s)
+
+
+def test_the_first_family_quantises() -> None:
+    """It has no conversions between fp32 and int32 and divides by a reciprocal: a number in the middle may go either way."""
+    x = np.random.default_rng(3).normal(size=(4, 50)).astype(np.float32) * 3
+    scale, zero = np.array(0.05, np.float32), np.array(-3, np.int8)
+    op = QuantizeOp(value(x.shape, "f32"), value((), "f32"), value((), "i8"))
+    got = run_stored(op, [x, scale, zero], soc=load_soc("Ascend310"))
+    away = np.abs(got.astype(int) - rounded(x, scale, -3, np.int8).astype(int))
+    assert away.max() <= 1 and away.mean() < 0.02
 
 
 def test_scale_of_each_channel_has_no_kernel() -> None:
