@@ -301,7 +301,7 @@ class _Import:
         return Block(arg_types=types), attributes
 
     def _convert(self, proto: NodeProto, name: str, values: Values) -> None:
-        if not self.poisoned.isdisjoint(reads(proto)):
+        if self.poisoned and not self.poisoned.isdisjoint(reads(proto)):
             self.poisoned.update(proto.output)
             if not self._has_form(proto):
                 self.problems.add(qualified(proto), "", name)

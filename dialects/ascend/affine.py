@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+from graph_engine.dialects.ge.interning import ints_attr
 
 INDEX = IndexType()
 
@@ -52,7 +54,7 @@ class Expr:
     @property
     def coefs(self) -> DenseArrayBase[IntegerType]:
         """The coefficients as `array<i64: ...>`."""
-        return i64_array(tuple(self.terms.values()))
+        return ints_attr(tuple(self.terms.values()))
 
     @property
     def const_attr(self) -> IntegerAttr:
@@ -64,18 +66,6 @@ class Expr:
 def i64_attr(value: int) -> IntegerAttr:
     """A 64-bit integer attribute, built once."""
     return IntegerAttr(value, 64)
-
-
-@cache
-def string_attr(value: str) -> StringAttr:
-    """A string attribute, built once."""
-    return StringAttr(value)
-
-
-@cache
-def i64_array(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
-    """An `array<i64: ...>`, built once."""
-    return DenseArrayBase.from_list(i64, list(values))
 
 
 def expr_of(counters: Sequence[SSAValue], coefs: DenseArrayBase[IntegerType], const: IntegerAttr) -> Expr:

@@ -40,16 +40,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import (
-    INDEX,
-    Expr,
-    expr_of,
-    i64_attr,
-    parse_expr,
-    print_expr,
-    string_attr,
-    verify_expr,
-)
+from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_attr, parse_expr, print_expr, verify_expr
+from graph_engine.dialects.ge.interning import string_attr
 from graph_engine.dialects.operator_class import Operator, operands_of
 from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Space

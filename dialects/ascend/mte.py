@@ -22,10 +22,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_array, parse_expr, print_expr, verify_expr
+from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import shape_of, space_of
 from graph_engine.dialects.float_text import parse_float
+from graph_engine.dialects.ge.interning import ints_attr
 from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Opcode, Pipe, Space
 
 
@@ -120,7 +121,7 @@ class Load3dOp(InstructionOp):
         super(InstructionOp, self).__init__(
             operands=[[src], dst, m_start.counters, k_start.counters],
             properties={
-                "geometry": i64_array(tuple(geometry)),
+                "geometry": ints_attr(geometry),
                 "m_coefs": m_start.coefs,
                 "m_start": m_start.const_attr,
                 "k_coefs": k_start.coefs,

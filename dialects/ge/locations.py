@@ -44,8 +44,22 @@ def _unescaped(text: str) -> str:
 
 def node_location(name: str, op_type: str, outputs: Sequence[str]) -> NameLoc:
     """The location of the ONNX node called `name`."""
-    made = NameLoc(StringAttr(_escaped(_SEPARATOR.join(outputs))), _NOTHING)
-    return NameLoc(StringAttr(_escaped(name)), NameLoc(string_attr(_escaped(op_type)), made))
+    made = _named(_SEPARATOR.join(outputs), _NOTHING)
+    return _named(name, _of_type(string_attr(_escaped(op_type)), made))
+
+
+def _named(name: str, child: Attribute) -> NameLoc:
+    text = object.__new__(StringAttr)
+    object.__setattr__(text, "data", _escaped(name))
+    return _of_type(text, child)
+
+
+def _of_type(text: StringAttr, child: Attribute) -> NameLoc:
+    """A location that is valid by construction: xDSL would spend most of its time on verifying it."""
+    location = object.__new__(NameLoc)
+    object.__setattr__(location, "desc", text)
+    object.__setattr__(location, "location", child)
+    return location
 
 
 def _parts(location: Attribute) -> Iterator[LocationAttr]:
