@@ -4,7 +4,8 @@
     // becomes, with parts of 4, 2 and 1 columns,
     %1 = ge.maximum %x[:, :4], %x[:, 4:];  %2 = ge.maximum %1[:, :2], %1[:, 2:];  %y = ge.maximum %2[:, :1], %2[:, 1:]
 
-A running sum of integers adds to every element the one 1, 2, 4, ... places before it.
+A running sum of integers adds to every element the one 1, 2, 4, ... places before it; a running product alike. The place
+of the largest integer is the smallest of those that hold it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ from xdsl.ir import Operation, SSAValue
 from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MaximumOp, MinimumOp, MulOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.logic import CompareOp, SelectOp
 from graph_engine.dialects.ge.reduction import (
+    ArgMaxOp,
+    ArgMinOp,
+    CumProdOp,
     CumSumOp,
     ReduceMaxOp,
     ReduceMinOp,
     ReduceOp,
     ReduceProdOp,
     ReduceSumOp,
+    ReduceSumSquareOp,
 )
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.made_operators import Made
@@ -37,7 +43,7 @@ COMBINED: dict[type[ReduceOp], tuple[type[BinaryOp], tuple[str, ...]]] = {
     ReduceSumOp: (AddOp, INTEGERS),
     ReduceMaxOp: (MaximumOp, INTEGERS),
     ReduceMinOp: (MinimumOp, INTEGERS),
-    ReduceProdOp: (MulOp, ("f16", "f32", "i32")),
+    ReduceProdOp: (MulOp, ("f16", "f32", *INTEGERS)),
 }
 """What combines two elements, and the element types that it is used for."""
 
@@ -69,15 +75,57 @@ class ReduceByHalves(Pattern):
         return True
 
 
-class SumByDoubling(Pattern):
-    """cum_sum of integers -> sums with what stands 1, 2, 4, ... places before, zeros at the begin."""
+class SquareAndSum(Pattern):
+    """reduce_sum_square of integers -> a sum of products."""
 
-    name = "sum-by-doubling"
-    root: ClassVar[tuple[type[Operation], ...]] = (CumSumOp,)
+    name = "square-and-sum"
+    root: ClassVar[tuple[type[Operation], ...]] = (ReduceSumSquareOp,)
 
-    def rewrite(self, op: CumSumOp, rewriter: CountedRewriter) -> bool:
+    def rewrite(self, op: ReduceSumSquareOp, rewriter: CountedRewriter) -> bool:
+        if element_name(element_of(op.x)) not in INTEGERS or _is_open(op.x):
+            return False
+        square = MulOp(op.x, op.x)
+        rewriter.replace(op, [square, ReduceSumOp(square.result, **op.attribute_values())])
+        return True
+
+
+class PlaceByHalves(Pattern):
+    """arg_max, arg_min of integers -> the first (or last) place of those that hold the extreme."""
+
+    name = "place-by-halves"
+    root: ClassVar[tuple[type[Operation], ...]] = (ArgMaxOp, ArgMinOp)
+
+    def rewrite(self, op: ArgMaxOp | ArgMinOp, rewriter: CountedRewriter) -> bool:
+        shape = shape_of(op.x)
+        if element_name(element_of(op.x)) not in INTEGERS or _is_open(op.x) or not shape:
+            return False
+        axis, last, made = op.axis.value.data % len(shape), bool(op.select_last.value.data), Made()
+        best = made.put((ReduceMaxOp if isinstance(op, ArgMaxOp) else ReduceMinOp)(op.x, axes=[axis]))
+        counter = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+        here = made.put(CompareOp(op.x, best, predicate="eq"))
+        places = made.put(
+            SelectOp(
+                here, made.numbers(counter, "counter"), made.numbers(np.array([-1 if last else shape[axis]]), "nowhere")
+            )
+        )
+        first = made.put((ReduceMaxOp if last else ReduceMinOp)(places, axes=[axis]))
+        result = made.shaped(first, shape_of(op.result))
+        rewriter.replace(op, made.made, [result])
+        return True
+
+
+class RunByDoubling(Pattern):
+    """cum_sum of integers, cum_prod -> combined with what stands 1, 2, 4, ... places before; zeros or ones at the begin."""
+
+    name = "run-by-doubling"
+    root: ClassVar[tuple[type[Operation], ...]] = (CumSumOp, CumProdOp)
+
+    def rewrite(self, op: CumSumOp | CumProdOp, rewriter: CountedRewriter) -> bool:
         shape, dtype = shape_of(op.x), element_name(element_of(op.x))
-        if dtype not in INTEGERS or not shape or _is_open(op.x):
+        combine, neutral, types = (
+            (AddOp, 0, INTEGERS) if isinstance(op, CumSumOp) else (MulOp, 1, ("f16", "f32", *INTEGERS))
+        )
+        if dtype not in types or not shape or _is_open(op.x):
             return False
         axis, made = op.axis.value.data % len(shape), Made()
         reverse = bool(op.reverse.value.data)
@@ -86,15 +134,15 @@ class SumByDoubling(Pattern):
             """x that many places later, or earlier if the sum runs backwards."""
             kept = made.part(x, axis, places if reverse else 0, shape[axis] - places)
             extents = [places if i == axis else n for i, n in enumerate(shape)]
-            zeros = made.numbers(np.zeros(extents, numpy_dtype(dtype)), "zeros")
-            return made.joined([kept, zeros] if reverse else [zeros, kept], axis)
+            filled = made.numbers(np.full(extents, neutral, numpy_dtype(dtype)), "neutral")
+            return made.joined([kept, filled] if reverse else [filled, kept], axis)
 
         x: SSAValue = op.x
         if op.exclusive.value.data:
-            x = moved(x, 1) if shape[axis] > 1 else made.numbers(np.zeros(shape, numpy_dtype(dtype)), "zeros")
+            x = moved(x, 1) if shape[axis] > 1 else made.numbers(np.full(shape, neutral, numpy_dtype(dtype)), "neutral")
         places = 1
         while places < shape[axis]:
-            x = made.put(AddOp(x, moved(x, places)))
+            x = made.put(combine(x, moved(x, places)))
             places *= 2
         rewriter.replace(op, made.needed([x]), [x])
         return True
@@ -108,4 +156,4 @@ class ExpandByHalves(GePass):
     numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ReduceByHalves(), SumByDoubling()])
+        apply_patterns(op, [SquareAndSum(), PlaceByHalves(), ReduceByHalves(), RunByDoubling()])

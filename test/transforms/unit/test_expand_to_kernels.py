@@ -9,6 +9,8 @@ import pytest
 from harness.judge import node_model, onnxruntime_outputs
 from harness.on_the_chip import chip_outputs
 
+from graph_engine.target_ascend.isa.model import DType
+
 RNG = np.random.default_rng(21)
 
 
@@ -66,3 +68,63 @@ def test_triangle_of_a_diagonal_that_is_known_late(dtype: Any, upper: int) -> No
     x = RNG.integers(1, 99, (2, 5, 7)).astype(dtype)
     for k in (-2, 0, 3):
         check("Trilu", {"x": x, "k": np.array(k)}, {"upper": upper})
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("last", [0, 1])
+def test_places_of_integers(dtype: Any, last: int) -> None:
+    """Beyond what fp32 tells apart, with equals."""
+    x = RNG.integers(-3, 3, (3, 7, 5)).astype(dtype) + np.iinfo(dtype).max // 2
+    for op_type, axis in (("ArgMax", 1), ("ArgMin", -1)):
+        check(op_type, {"x": x}, {"axis": axis, "select_last_index": last})
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("op_type", ["ReduceProd", "ReduceSumSquare"])
+def test_reductions_of_integers(op_type: str, dtype: Any) -> None:
+    x = RNG.integers(-6, 7, (3, 5, 4)).astype(dtype)
+    check(op_type, {"x": x, "axes": np.array([0, 2])}, constants=("axes",), opset=18)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_powers_of_integers(dtype: Any) -> None:
+    x = RNG.integers(-6, 7, (3, 5)).astype(dtype)
+    for exponent in (1, 2, 5):
+        check("Pow", {"x": x, "e": np.array(exponent, dtype)}, constants=("e",))
+
+
+def test_pads_of_long_integers() -> None:
+    x = RNG.integers(-(2**62), 2**62, (2, 3, 4))
+    check("Pad", {"x": x, "p": np.array([1, 0, 2, 0, 1, 3]), "v": np.array(-7)}, constants=("p", "v"))
+
+
+@pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceSum", "ReduceL2", "ReduceLogSumExp"])
+def test_scattered_axes(op_type: str) -> None:
+    x = RNG.normal(size=(3, 4, 5, 6)).astype(np.float32)
+    for keepdims in (0, 1):
+        inputs = {"x": x, "axes": np.array([0, 2])}
+        check(op_type, inputs, {"keepdims": keepdims}, share=2**-9, constants=("axes",), opset=18)
+
+
+def test_biases_that_come_late() -> None:
+    x, b = RNG.normal(size=(2, 6, 9, 8)).astype(np.float32), RNG.normal(size=8).astype(np.float32)
+    w = RNG.normal(size=(8, 6, 3, 3)).astype(np.float32)
+    check("Conv", {"x": x, "w": w, "b": b}, share=2**-9, constants=("w",))
+    check("ConvTranspose", {"x": x, "w": w.transpose(1, 0, 2, 3).copy(), "b": b}, share=2**-9, constants=("w",))
+    a, m = RNG.normal(size=(5, 7)).astype(np.float32), RNG.normal(size=(7, 8)).astype(np.float32)
+    check("Gemm", {"x": a, "w": m, "b": b}, share=2**-9, constants=("w",))
+
+
+@pytest.mark.parametrize("options", [{}, {"exclusive": 1}, {"reverse": 1}])
+@pytest.mark.parametrize("dtype", ["f32", "i64"])
+def test_running_products(dtype: str, options: dict[str, int]) -> None:
+    """Beside numpy: onnxruntime has no such operator."""
+    x = RNG.integers(1, 3, (3, 7)).astype(DType.from_mlir(dtype).numpy)
+    wide = x[:, ::-1] if "reverse" in options else x
+    want = np.cumprod(wide, axis=1)
+    want = np.concatenate([np.ones_like(want[:, :1]), want[:, :-1]], 1) if "exclusive" in options else want
+    want = want[:, ::-1] if "reverse" in options else want
+    outputs, _ = chip_outputs(
+        node_model("CumProd", {"x": x, "a": np.array(1)}, options, constants=("a",), opset=26), {"x": x}
+    )
+    np.testing.assert_array_equal(outputs[0], want)
