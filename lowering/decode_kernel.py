@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, St
 from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.cube import FixpipeOp, MmadBiasOp, MmadOp
+from graph_engine.dialects.ascend.cube import MmadBiasOp, MmadOp, WayOut
 from graph_engine.dialects.ascend.dialect import ASCEND
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import SPACE_ATTRS, AllocOp, BlocksOp, KernelOp, LoopOp, ViewOp
@@ -209,6 +209,6 @@ class _Decoder:
         op = kind(sources, dst, immediate=instr.immediate if has_immediate else None)
         if isinstance(op, Load2dOp) and instr.params[0].const:
             op.transpose = UnitAttr()
-        if isinstance(op, FixpipeOp) and instr.params[0].const:
+        if isinstance(op, WayOut) and instr.params[0].const:
             op.activation = StringAttr(ACTIVATIONS[instr.params[0].const])
         return op

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.cube import FixpipeOp, Multiplication
+from graph_engine.dialects.ascend.cube import Multiplication, WayOut
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import (
     AllocOp,
@@ -184,7 +184,7 @@ class _Encoder:
             params = (Affine(PREDICATES.index(op.predicate.data)),)
         elif isinstance(op, Load2dOp):
             params = (Affine(int(op.transpose is not None)),)
-        elif isinstance(op, FixpipeOp):
+        elif isinstance(op, WayOut):
             params = (Affine(ACTIVATIONS.index(op.activation.data) if op.activation is not None else 0),)
         elif isinstance(op, Multiplication):
             params = tuple(Affine(v.value.data) for v in (op.m, op.k, op.n))

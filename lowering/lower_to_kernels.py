@@ -98,7 +98,7 @@ class _Lowering:
         block = op.parent_block()
         assert block is not None
         operands: list[SSAValue] = []
-        for value in choice.inputs:
+        for value in choice.inputs_on(self.soc):
             if isinstance(value, ConstantArgument):
                 constant = ConstantOp(value.value, result_type=value.type)
                 block.insert_op_before(constant, op)

@@ -58,6 +58,8 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-canonicalize"),
     (Phase.SIMPLIFIED, "share-constants"),
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
+    (Phase.FUSED, "simplify-quantized"),
+    (Phase.FUSED, "sign-quantized{soc=$soc}"),
     (Phase.FUSED, "expand-requantized{soc=$soc}"),
     (Phase.FUSED, "fuse-quantized{soc=$soc}"),
     (Phase.FUSED, "fuse-integer-sums"),

@@ -36,6 +36,8 @@ PASSES: dict[str, str] = {
     "eliminate-common-subexpressions": (
         "graph_engine.transforms.eliminate_common_subexpressions:EliminateCommonSubexpressions"
     ),
+    "simplify-quantized": "graph_engine.transforms.simplify_quantized:SimplifyQuantized",
+    "sign-quantized": "graph_engine.transforms.sign_quantized:SignQuantized",
     "expand-requantized": "graph_engine.transforms.expand_requantized:ExpandRequantized",
     "fuse-quantized": "graph_engine.transforms.fuse_quantized:FuseQuantized",
     "fuse-integer-sums": "graph_engine.transforms.fuse_integer_sums:FuseIntegerSums",

@@ -35,10 +35,10 @@ from graph_engine.dialects.ge.quantization import (
 )
 from graph_engine.target_ascend.soc.soc import load_soc
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
-from graph_engine.transforms.fuse_quantized import multiplied_types
 from graph_engine.transforms.fusion import single_user
 from graph_engine.transforms.made_operators import Made
 from graph_engine.transforms.pass_base import APPROXIMATE, GePass
+from graph_engine.transforms.quantised_values import multiplied_types
 from graph_engine.transforms.recipes import known
 
 

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from graph_engine.dialects.ascend.affine import INDEX, i64_attr
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
-from graph_engine.target_ascend.isa.model import ACTIVATIONS, Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.model import ACTIVATIONS, DType, Opcode, Pipe, Space
 
 
 class Multiplication(InstructionOp):
@@ -132,18 +132,11 @@ class MmadBiasOp(Multiplication):
             raise VerifyException(f"{self.name}: needs a bias (n1, 16) of the accumulator's element type")
 
 
-@irdl_op_definition
-class FixpipeOp(InstructionOp):
-    """dst = L0C src through an activation, converted: `ascend.cube.fixpipe relu %a to %b imm 1.0`.
+class WayOut(InstructionOp):
+    """Base: what leaves L0C on FIX, with or without an activation in front of its operands."""
 
-    Without one, and behind `relu`, the result is multiplied by the immediate; `leaky_relu` multiplies negative numbers by it,
-    `clip` limits to 0 .. immediate.
-    """
-
-    name = "ascend.cube.fixpipe"
-    OPCODE: ClassVar[Opcode] = Opcode.FIXPIPE
-    immediate = prop_def(FloatAttr[Float32Type])
     activation = opt_prop_def(StringAttr)
+    ACTIVATIONS: ClassVar[tuple[str, ...]]
 
     @property
     def pipe(self) -> Pipe:
@@ -153,8 +146,8 @@ class FixpipeOp(InstructionOp):
         self.same_shapes()
         if space_of(self.sources[0]) is not Space.L0C or space_of(self.dst) not in (Space.GM, Space.L1, Space.UB):
             raise VerifyException(f"{self.name}: moves from l0c to gm, l1 or ub")
-        if self.activation is not None and self.activation.data not in ACTIVATIONS[1:]:
-            known = ", ".join(ACTIVATIONS[1:])
+        if self.activation is not None and self.activation.data not in self.ACTIVATIONS:
+            known = ", ".join(self.ACTIVATIONS)
             raise VerifyException(f"{self.name}: activation '{self.activation.data}' is none of {known}")
 
     def print(self, printer: Printer) -> None:
@@ -166,9 +159,43 @@ class FixpipeOp(InstructionOp):
     def parse(cls, parser: Parser) -> InstructionOp:
         activation = next((name for name in ACTIVATIONS[1:] if parser.parse_optional_keyword(name)), None)
         op = super().parse(parser)
-        if activation is not None and isinstance(op, FixpipeOp):
+        if activation is not None and isinstance(op, WayOut):
             op.activation = StringAttr(activation)
         return op
 
 
-CUBE_OPS: list[type[Operation]] = [MmadOp, MmadBiasOp, FixpipeOp]
+@irdl_op_definition
+class FixpipeOp(WayOut):
+    """dst = L0C src through an activation, converted: `ascend.cube.fixpipe relu %a to %b imm 1.0`.
+
+    Without one, and behind `relu`, the result is multiplied by the immediate; `leaky_relu` multiplies negative numbers by it,
+    `clip` limits to 0 .. immediate.
+    """
+
+    name = "ascend.cube.fixpipe"
+    OPCODE: ClassVar[Opcode] = Opcode.FIXPIPE
+    ACTIVATIONS: ClassVar[tuple[str, ...]] = ACTIVATIONS[1:]
+    immediate = prop_def(FloatAttr[Float32Type])
+
+
+@irdl_op_definition
+class RequantiseOp(WayOut):
+    """dst (8 bits) = L0C src (i32) scaled by words of FB, one a channel: `ascend.cube.requantise relu %a, %words to %b`.
+
+    A word holds a factor of 19 bits, an offset and the result's sign. The product is rounded to the nearest even integer.
+    """
+
+    name = "ascend.cube.requantise"
+    OPCODE: ClassVar[Opcode] = Opcode.REQUANTISE
+    ACTIVATIONS: ClassVar[tuple[str, ...]] = ("relu",)
+
+    def verify_operands(self) -> None:
+        super().verify_operands()
+        if space_of(self.sources[1]) is not Space.FB:
+            raise VerifyException(f"{self.name}: takes its words from fb")
+        types = [dtype_of(value.type) for value in (*self.sources, self.dst)]
+        if types[:2] != [DType.I32, DType.U64] or types[2] not in (DType.I8, DType.U8):
+            raise VerifyException(f"{self.name}: takes i32 by ui64 to i8 or ui8")
+
+
+CUBE_OPS: list[type[Operation]] = [MmadOp, MmadBiasOp, FixpipeOp, RequantiseOp]

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from graph_engine.dialects.ascend import vec
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.cube import FixpipeOp, MmadBiasOp, MmadOp
+from graph_engine.dialects.ascend.cube import FixpipeOp, MmadBiasOp, MmadOp, RequantiseOp
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import (
     SPACE_ATTRS,
@@ -346,6 +346,13 @@ class KernelBuilder:
         op = FixpipeOp([src], dst, immediate=number)
         if activation:
             op.activation = StringAttr(activation)
+        self._block.add_op(op)
+
+    def requantise(self, dst: SSAValue, src: SSAValue, words: SSAValue, *, relu: bool) -> None:
+        """Sums that leave L0C through FixPipe as 8 bits, scaled by words of FB, not below their offsets if `relu`."""
+        op = RequantiseOp([src, words], dst)
+        if relu:
+            op.activation = StringAttr("relu")
         self._block.add_op(op)
 
     def compare(self, predicate: str, dst: SSAValue, a: SSAValue, b: SSAValue) -> None:

@@ -153,7 +153,7 @@ class _ConvWriter:
                 for n_at, nt in kb.tiles(n, tiling.nt, "n"):
                     m = run.first.size[0] * run.first.size[1]
                     tile = self._accumulator(m, nt)
-                    bias = self._bias_table(vectors, n_at, nt)
+                    bias, ready = self._tables(vectors, n_at, nt)
                     opened = False
                     for c_at, c1 in kb.tiles(shape.c1, tiling.c1, "c1"):
                         x_l1 = self._input(run.first, x_at + c_at * (shape.h * shape.w * shape.c0), c1)
@@ -171,7 +171,7 @@ class _ConvWriter:
                             bias,
                         )
                         opened = True
-                    self._leave(tile, m, y_at, n_at, nt, vectors)
+                    self._leave(tile, m, y_at, n_at, nt, ready)
 
     def _input(self, band: Band, x_at: Expr, c1: int) -> Buf:
         """The rows and columns of a band in L1, slice behind slice."""
@@ -228,7 +228,7 @@ class _ConvWriter:
     ) -> None:
         """All output positions of a band for one tile of channels; K runs over the taps in depth that the band has."""
         kb, shape = self.kb, self.shape
-        bias = self._bias_table(vectors, n_at, nt)
+        bias, ready = self._tables(vectors, n_at, nt)
         k_first = band.slices[0] * shape.c1 * shape.taps
         k_end = k_first + shape.blocks_of_k(x_l1.shape[0])
         for m_at, m in kb.tiles(band.size[0] * band.size[1], self.tiling.mt * 16, "m"):
@@ -241,14 +241,14 @@ class _ConvWriter:
                     k = begin - k_first, end - begin
                     self._multiply(band, x_l1, part.buf, w_from, l0c, (m_at, m), k, None if opened else [], bias)
                     opened = True
-            self._leave(l0c, m, y_at + m_at * shape.c0, n_at, nt, vectors)
+            self._leave(l0c, m, y_at + m_at * shape.c0, n_at, nt, ready)
 
     def _accumulator(self, m: int, nt: int) -> Buf:
         return self.kb.alloc("l0c", Space.L0C, (nt, -(-m // 16), 16, 16), self.shape.sums)
 
-    def _bias_table(self, vectors: list[Buf], n_at: Expr, nt: int) -> Buf | None:
-        starts = self.epilogue if isinstance(self.epilogue, Epilogue) else None
-        return starts.bias_table(self.kb, vectors, n_at, nt) if starts else None
+    def _tables(self, vectors: list[Buf], n_at: Expr, nt: int) -> tuple[Buf | None, Sequence[Buf]]:
+        """What accumulators of the channel blocks n_at..n_at+nt start with, and what they need on their way out."""
+        return self.epilogue.bias_table(self.kb, vectors, n_at, nt), self.epilogue.ready(self.kb, vectors, n_at, nt)
 
     def _multiply(
         self,
@@ -285,8 +285,8 @@ class _ConvWriter:
             kb.mmad(*step, (m, kt * shape.c0, nt * 16), None if first_of is None else [*first_of, k_at], bias)
             first_of = None
 
-    def _leave(self, l0c: Buf, m: int, y_at: Expr, n_at: Expr, nt: int, vectors: list[Buf]) -> None:
+    def _leave(self, l0c: Buf, m: int, y_at: Expr, n_at: Expr, nt: int, ready: Sequence[Buf]) -> None:
         """Through the epilogue to the result, at `y_at` of the core's share."""
         shape = self.shape
         tile = EpilogueTile(l0c, l0c.shape[1], m, y_at, shape.ho * shape.wo * 16, n_at, self.tiling.mt)
-        self.epilogue.emit(self.kb, tile, nt, self.tiling.nc, vectors)
+        self.epilogue.emit(self.kb, tile, nt, self.tiling.nc, ready)

@@ -123,6 +123,10 @@ class Epilogue:
         """What accumulators of the channel blocks n_at..n_at+nt start with, in BT; None where they start with 0."""
         return None
 
+    def ready(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Sequence[Buf]:
+        """What `emit` takes for the channel blocks n_at..n_at+nt."""
+        return vectors
+
     def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
         """Biases, scalars and channel operands of the channel blocks channel..channel+n into UB, once a core."""
         loaded: list[Buf] = []

@@ -4,7 +4,10 @@
 
 Where more follows than FixPipe can do, a coupled core takes the result to UB instead, and goes on as without FixPipe; on
 a split chip it takes it to global memory, from where the Vector cores of its team go on, half of the positions each; or
-that is a task of its own (`transforms/cut_epilogues.py`).
+that is a task of its own (`transforms/cut_epilogues.py`). Sums of 8-bit numbers become 8-bit numbers again on the way, by a
+factor and an offset a channel, which come to FixPipe's own buffer.
+
+    words GM -> L1 -> FB;  L0C -> GM by requantise, two blocks of 16 channels side by side
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from dataclasses import dataclass, replace
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
-from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile, Share, exchanged
+from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
+from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput, EpilogueTile, Share, exchanged
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.lowering.kernels.step import Step
@@ -68,21 +71,13 @@ class FixpipeEpilogue(Epilogue):
 
     def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
         """The biases into L1, the other rows into UB."""
-        loaded: list[Buf] = []
-        for number, bias in enumerate(biases):
-            rows = kb.alloc(f"bias{number or ''}_l1", Space.L1, (n, 16), bias.dtype)
-            kb.copy(kb.view(rows), kb.view(bias, channel * 16, (n, 16), (16, 1)))
-            loaded.append(rows)
-        return [*loaded, *super().load_channels(kb, (), channel, n)]
+        rows = [rows_in_l1(kb, f"bias{number or ''}", bias, channel, n) for number, bias in enumerate(biases)]
+        return [*rows, *super().load_channels(kb, (), channel, n)]
 
     def bias_table(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Buf | None:
         if not self.bias:
             return None
-        table = kb.alloc("bias_table", Space.BT, (self.accumulators * nt, 16), vectors[0].dtype)
-        for number in range(self.accumulators):
-            part = kb.view(table, number * nt * 16, (nt, 16))
-            kb.copy(part, kb.view(vectors[number], n_at * 16, (nt, 16), (16, 1)))
-        return table
+        return table(kb, "bias_table", Space.BT, vectors[: self.accumulators], n_at, nt)
 
     def leave(self, kb: KernelBuilder, dst: SSAValue, accumulator: SSAValue) -> None:
         kb.fixpipe(dst, accumulator)
@@ -127,11 +122,66 @@ class MixedEpilogue(FixpipeEpilogue):
         kb.copy(dst, accumulator)
 
 
+@dataclass(frozen=True)
+class FixpipeRequantise(Requantise):
+    """`Requantise` on the way. Sides: bias (i32), with which sums start, and the words of `requantise`, one a channel."""
+
+    inputs: tuple[EpilogueInput, ...] = (EpilogueInput("channel", DType.I32), EpilogueInput("channel", DType.U64))
+
+    def args(self, plane: tuple[int, ...]) -> list[Arg]:
+        channels = plane[1] * plane[-1]
+        return [Arg("bias", (channels,), DType.I32, "r"), Arg("words", (channels,), DType.U64, "r")]
+
+    def fractal_bytes(self) -> int:
+        return 1
+
+    @property
+    def fractal_cycles(self) -> float:
+        return 4.0
+
+    def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
+        """Bias and words into L1."""
+        named = zip(("bias", "words"), kb.args[-3:-1], strict=True)
+        return [rows_in_l1(kb, name, source, channel, n) for name, source in named]
+
+    def bias_table(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Buf | None:
+        return table(kb, "bias_table", Space.BT, vectors[:1], n_at, nt)
+
+    def ready(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Sequence[Buf]:
+        """The words in FB."""
+        return [table(kb, "words_table", Space.FB, vectors[1:], n_at, nt)]
+
+    def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
+        """The whole accumulator at once."""
+        rows, pairs = tile.mt * 16, (nt // 2, tile.m, 2, 16)
+        sums = kb.view(tile.l0c, 0, pairs, (2 * rows * 16, 16, rows * 16, 1))
+        words = kb.view(vectors[0], 0, pairs, (32, 0, 16, 1))
+        y_at = tile.y_at + tile.n_at * tile.n_stride
+        kb.requantise(kb.view(kb.args[-1], y_at, pairs, (2 * tile.n_stride, 32, 16, 1)), sums, words, relu=self.relu)
+
+
+def rows_in_l1(kb: KernelBuilder, name: str, source: Buf, channel: Expr, n: int) -> Buf:
+    """What the channel blocks channel..channel+n have in an argument with one number a channel."""
+    rows = kb.alloc(f"{name}_l1", Space.L1, (n, 16), source.dtype)
+    kb.copy(kb.view(rows), kb.view(source, channel * 16, (n, 16), (16, 1)))
+    return rows
+
+
+def table(kb: KernelBuilder, slot: str, space: Space, sources: Sequence[Buf], n_at: Expr, nt: int) -> Buf:
+    """The rows of the channel blocks n_at..n_at+nt of each source in L1, in a table of the Cube or of FixPipe."""
+    own = kb.alloc(slot, space, (len(sources) * nt, 16), sources[0].dtype)
+    for number, rows in enumerate(sources):
+        kb.copy(kb.view(own, number * nt * 16, (nt, 16)), kb.view(rows, n_at * 16, (nt, 16), (16, 1)))
+    return own
+
+
 def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue | Requantise:
     """The epilogue by the chip's way out of L0C. Raises NoKernel where the chip has none for it."""
     if not soc.has("fixpipe"):
         return epilogue
     if isinstance(epilogue, Requantise):
+        if epilogue.short:
+            return FixpipeRequantise(epilogue.zero_point, epilogue.relu, epilogue.out_dtype)
         return replace(epilogue, by_fixpipe=True, mixed=soc.has("split"))
     fields = (
         epilogue.steps,

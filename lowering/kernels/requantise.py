@@ -25,7 +25,8 @@ class Requantise:
     """To `out_dtype` around `zero_point`, not below it if `relu`. Sides: bias (i32) and factor (fp32), one a channel.
 
     It stands where an `Epilogue` stands. `by_fixpipe`: sums leave L0C by FixPipe, not by the Vector; `mixed`: for
-    global memory, from where the Vector cores of a team go on, half of the positions each.
+    global memory, from where the Vector cores of a team go on, half of the positions each. `short`: all factors have so few
+    digits that FixPipe's own scaling gives the same.
     """
 
     zero_point: int
@@ -34,6 +35,7 @@ class Requantise:
     inputs: tuple[EpilogueInput, ...] = (EpilogueInput("channel", DType.I32), EpilogueInput("channel", DType.F32))
     by_fixpipe: bool = False
     mixed: bool = False
+    short: bool = False
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -55,6 +57,14 @@ class Requantise:
     def fractal_cycles(self) -> float:
         """About the Vector's cycles for one 16 x 16 block: four repeats of an instruction, twice that with two sources."""
         return 22.0 if self.mixed else 44.0
+
+    def bias_table(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Buf | None:
+        """What accumulators start with: nothing."""
+        return None
+
+    def ready(self, kb: KernelBuilder, vectors: Sequence[Buf], n_at: Expr, nt: int) -> Sequence[Buf]:
+        """What `emit` takes for the channel blocks n_at..n_at+nt."""
+        return vectors
 
     def load_channels(self, kb: KernelBuilder, biases: Sequence[Buf], channel: Expr, n: int) -> list[Buf]:
         """Bias and factor of the channel blocks channel..channel+n into UB, once a core."""

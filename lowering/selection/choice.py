@@ -37,7 +37,8 @@ class Choice:
     Equal `key`s mean equal kernels: they are built once. `stem` starts the kernel's name, `type` is the operator
     type of the profile, `inputs` the kernel's arguments before its results. The result may overwrite the inputs
     numbered in `in_place`: the kernel reads each of their elements before it writes the one at its place. The kernel writes the
-    result of the last of `instead_of`, each the only reader of the one before, the first that of the operator.
+    result of the last of `instead_of`, each the only reader of the one before, the first that of the operator. `fixpipe_inputs`:
+    the arguments where results of the Cube leave by FixPipe, if they are others.
     """
 
     key: Hashable
@@ -47,6 +48,11 @@ class Choice:
     inputs: Sequence[SSAValue | ConstantArgument]
     in_place: tuple[int, ...] = ()
     instead_of: tuple[Operation, ...] = ()
+    fixpipe_inputs: Sequence[SSAValue | ConstantArgument] | None = None
+
+    def inputs_on(self, soc: Soc) -> Sequence[SSAValue | ConstantArgument]:
+        """The kernel's arguments before its results on a chip."""
+        return self.inputs if self.fixpipe_inputs is None or not soc.has("fixpipe") else self.fixpipe_inputs
 
 
 @dataclass(frozen=True, eq=False)

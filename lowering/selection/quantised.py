@@ -16,10 +16,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, MaximumOp
-from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp, RequantizeOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr, fold_attr, materialize
 from graph_engine.dialects.layout import NC1HWC0, FractalZ, encoding_of, with_encoding
+from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -35,7 +36,7 @@ from graph_engine.lowering.selection.choice import (
     tensor,
 )
 from graph_engine.lowering.selection.groups import blocks_of_groups
-from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.isa.model import FACTOR_BITS, OFFSET_BITS, OFFSET_SHIFT, SIGNED_BIT, DType
 
 
 def select_integer_convolution(op: Operation) -> Choice:
@@ -70,17 +71,19 @@ def select_integer_convolution(op: Operation) -> Choice:
         tuple(values["dilations"]), (pads[0], pads[1], pads[2], pads[3]), False, dtype, zero if any(pads) else 0,
         len(filters), blocks.last,
     )  # fmt: skip
-    epilogue = Requantise(target, relu, out)
+    scales = _constant(region, requantize.factor)
+    epilogue = Requantise(target, relu, out, short=_is_short(scales))
     channels = shape.out_blocks * 16
     bias = _bias(region, conv, added, zero, channels)
-    factor = _vector(_constant(region, requantize.factor), cout, channels, f32)
-    inputs: list[SSAValue | ConstantArgument] = [_outside(region, conv.x), *filters, bias, factor]
+    factor = _vector(scales, cout, channels, f32)
+    inputs: list[SSAValue | ConstantArgument] = [_outside(region, conv.x), *filters, bias]
     return Choice(
         ("conv2d", shape, epilogue),
         "conv2d_integer_relu" if relu else "conv2d_integer",
         "DepthwiseConv2D" if group > 1 and group == c else "Conv2D",
         lambda name, soc: build_conv2d(name, shape, epilogue, soc),
-        inputs,
+        [*inputs, factor],
+        fixpipe_inputs=[*inputs, _words(factor, target, out)] if epilogue.short else None,
     )
 
 
@@ -188,6 +191,26 @@ def _vector(constant: Attribute, outputs: int, channels: int, element: Attribute
         zeros = constant_attr(np.zeros(outputs, np.int32 if element == i32 else np.float32), "zeros")
         constant = fold_attr("ge.add", [zeros, constant], {}, ty)
     return _padded(constant, outputs, channels, element)
+
+
+def _is_short(factor: Attribute) -> bool:
+    """Whether FixPipe reads all digits of all factors; of those that no store has it may not."""
+    try:
+        bits = materialize(factor, attribute_type(factor)).view(np.uint32)
+    except GraphEngineError:
+        return False
+    return not (bits & ~np.uint32(FACTOR_BITS)).any()
+
+
+def _words(factor: ConstantArgument, offset: int, out: DType) -> ConstantArgument:
+    """What FixPipe's `requantise` scales each channel by, a recipe."""
+    channels = factor.type.get_shape()
+    narrow, wide = (tensor_type(channels, element_type(name)) for name in ("ui32", "ui64"))
+    bits = fold_attr("ge.bitcast", [factor.value], {"to": "ui32"}, narrow)
+    rest = (offset & (1 << OFFSET_BITS) - 1) << OFFSET_SHIFT | int(out is DType.I8) << SIGNED_BIT
+    upper = constant_attr(np.array([rest], np.uint64), "offset")
+    low = fold_attr("ge.cast", [bits], {"to": "ui64"}, wide)
+    return ConstantArgument(fold_attr("ge.add", [low, upper], {}, wide), wide)
 
 
 def _padded(constant: Attribute, outputs: int, channels: int, element: Attribute) -> ConstantArgument:

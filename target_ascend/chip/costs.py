@@ -316,8 +316,9 @@ def task_overhead_cycles(soc: Soc) -> int:
 
 def check_pipe(kernel: Kernel, instr: Instr) -> None:
     """Raises GraphEngineError where an instruction names another pipe than the one that moves such data."""
-    if instr.opcode is Opcode.FIXPIPE and instr.pipe is not Pipe.FIX:
-        raise GraphEngineError(f"kernel {kernel.name}: fixpipe runs on FIX, not on {instr.pipe.name}")
+    spec = SPECS[instr.opcode]
+    if spec.group == "fixpipe" and instr.pipe is not Pipe.FIX:
+        raise GraphEngineError(f"kernel {kernel.name}: {spec.mnemonic} runs on FIX, not on {instr.pipe.name}")
     if instr.opcode not in (Opcode.COPY, Opcode.LOAD2D, Opcode.LOAD3D):
         return
     ends = kernel.buffers[instr.operands[1].buffer].space, kernel.buffers[instr.operands[0].buffer].space

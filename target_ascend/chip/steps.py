@@ -23,6 +23,7 @@ from graph_engine.target_ascend.chip.costs import (
 )
 from graph_engine.target_ascend.isa.model import (
     FIRST_REGISTER,
+    SPECS,
     Affine,
     Blocks,
     Instr,
@@ -307,7 +308,7 @@ class _Expander:
         return [(WORK, instr.pipe.value, cycles, 0)], None, None
 
     def access(self, instr: Instr) -> GmAccess:
-        target, source = instr.operands
+        target, source = instr.operands[:2]
         buffers = self.kernel.buffers
         write = buffers[target.buffer].space == Space.GM
         operand = target if write else source
@@ -331,8 +332,8 @@ class _Expander:
 
 def _handled(instr: Instr) -> int:
     """Bytes that the engine of a move handles; of what leaves L0C those that are written."""
-    target, source = map(moved_bytes, instr.operands)
-    return target if instr.opcode is Opcode.FIXPIPE else max(target, source)
+    target, source = map(moved_bytes, instr.operands[:2])
+    return target if SPECS[instr.opcode].group == "fixpipe" else max(target, source)
 
 
 def _outer(index: Affine, counters: list[int], depth: int) -> int:

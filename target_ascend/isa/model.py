@@ -138,6 +138,10 @@ PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 ACTIVATIONS = ("none", "relu", "leaky_relu", "clip")
 """What `fixpipe` does on the way; the number in its parameter is the place here."""
 
+FACTOR_BITS, OFFSET_SHIFT, OFFSET_BITS, SIGNED_BIT = 0xFFFFE000, 37, 9, 46
+"""The 64-bit word by which `requantise` scales a channel: in its lower half an fp32 factor, of which these bits count (a
+mantissa of 10 bits); a signed offset of so many bits from a bit on; whether the result is signed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Affine:
@@ -224,6 +228,7 @@ class Opcode(IntEnum):
     MMAD_BIAS = 0x21
     # the way out of L0C
     FIXPIPE = 0x80
+    REQUANTISE = 0x81
     # vector: conversion and movement
     VCONV = 0x30
     VDUP = 0x31
@@ -382,6 +387,11 @@ SPECS: dict[Opcode, OpcodeSpec] = {
         doc="dst = activation(L0C src), converted: to nearest even, integers saturating. 0: src times the immediate; "
         "1 relu: max(src, 0) times it; 2 leaky_relu: negative src times it; 3 clip: src between 0 and it. dst in GM, L1 or UB, any strides: NZ to ND is a dst whose 16 columns lie in a row",
     ),
+    Opcode.REQUANTISE: OpcodeSpec(
+        "requantise", "fixpipe", 3, ("activation",),
+        doc="dst (8 bits) = activation(L0C src (i32) * factor), to nearest even, plus offset, saturating; 0 none, 1 relu. The "
+        "third operand are words of FB, one a channel: see FACTOR_BITS",
+    ),
     Opcode.VCONV: OpcodeSpec("conv", "convert", 2, doc="dst = src converted, to nearest even; equal dtypes copy. src may be L0C"),
     Opcode.VDUP: OpcodeSpec("dup", "fill", 1, immediate=True, doc="dst = immediate"),
     Opcode.VTRANS: OpcodeSpec(
@@ -445,6 +455,7 @@ MOVE_PIPES: dict[tuple[Space, Space], Pipe] = {
     (Space.L1, Space.L0B): Pipe.MTE1,
     (Space.L1, Space.UB): Pipe.MTE1,
     (Space.L1, Space.BT): Pipe.MTE1,
+    (Space.L1, Space.FB): Pipe.FIX,
     (Space.UB, Space.GM): Pipe.MTE3,
     (Space.UB, Space.L1): Pipe.MTE3,
     (Space.UB, Space.UB): Pipe.V,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graph_engine.target_ascend.soc.soc import BEHAVIOURS, Soc
 
-_ON_CHIP = ("l0a", "l0b", "l0c", "l1", "ub", "bt")
+_ON_CHIP = ("l0a", "l0b", "l0c", "l1", "ub", "bt", "fb")
 _COUPLED_PATHS = ("ub->l1", "l0c->ub")
 
 
@@ -71,6 +71,8 @@ def _behaviours(soc: Soc) -> Iterator[tuple[str, str]]:
         yield "paths", "fixpipe needs l0c->gm@l2, l0c->gm@ddr and l1->bt"
     if soc.has("fixpipe") and "bt" not in soc.buffers:
         yield "buffers", "bt is missing, which fixpipe needs"
+    if "fb" in soc.buffers and "l1->fb" not in soc.paths:
+        yield "paths", "l1->fb is missing, which fills the buffer fb"
     if soc.has("direct") and not (soc.has("split") and "l0c->ub" in soc.paths):
         yield "behaviours", "direct belongs to a split chip with a path l0c->ub"
     if soc.has("coupled"):

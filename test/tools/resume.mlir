@@ -3,7 +3,7 @@
 // A module that says it is `simplified` starts with the passes of the next phase.
 
 // CHECK: pass
-// CHECK-NEXT: expand-requantized
+// CHECK-NEXT: simplify-quantized
 // CHECK-NOT: force-fp16
 // CHECK: total
 builtin.module attributes {ge.phase = "simplified"} {

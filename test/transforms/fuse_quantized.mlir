@@ -1,4 +1,4 @@
-// RUN: ge-opt %s --split-input-file -p fuse-quantized,ge-canonicalize --no-locations | FileCheck %s
+// RUN: ge-opt %s --split-input-file -p simplify-quantized,fuse-quantized,ge-canonicalize --no-locations | FileCheck %s
 
 // The bias is 10 and -6 steps of 0.5 * 0.25; the factor 0.5 * 0.25 / 0.125.
 

@@ -133,6 +133,44 @@ ascend.kernel @k() blocks(1) {
 
 // -----
 
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<16x16xi32, #ascend.l0c>
+    %w = ascend.alloc "w" : memref<16x16xui64, #ascend.fb>
+    %b = ascend.alloc "b" : memref<16x16xi8, #ascend.ub>
+    // expected-error@+1 {{activation 'clip' is none of relu}}
+    ascend.cube.requantise clip %a, %w to %b : memref<16x16xi32, #ascend.l0c>, memref<16x16xui64, #ascend.fb> to memref<16x16xi8, #ascend.ub>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<16x16xi32, #ascend.l0c>
+    %w = ascend.alloc "w" : memref<16x16xui64, #ascend.fb>
+    %b = ascend.alloc "b" : memref<16x16xi8, #ascend.ub>
+    %h = ascend.alloc "h" : memref<16x16xf16, #ascend.ub>
+    // expected-error@+1 {{takes i32 by ui64 to i8 or ui8}}
+    ascend.cube.requantise %a, %w to %h : memref<16x16xi32, #ascend.l0c>, memref<16x16xui64, #ascend.fb> to memref<16x16xf16, #ascend.ub>
+  }
+}
+
+// -----
+
+ascend.kernel @k() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    %a = ascend.alloc "a" : memref<16x16xi32, #ascend.l0c>
+    %w = ascend.alloc "w" : memref<16x16xui64, #ascend.fb>
+    %b = ascend.alloc "b" : memref<16x16xi8, #ascend.ub>
+    %u = ascend.alloc "u" : memref<16x16xui64, #ascend.ub>
+    // expected-error@+1 {{takes its words from fb}}
+    ascend.cube.requantise %a, %u to %b : memref<16x16xi32, #ascend.l0c>, memref<16x16xui64, #ascend.ub> to memref<16x16xi8, #ascend.ub>
+  }
+}
+
+// -----
+
 // expected-error@+1 {{core must be cube or vector or mixed}}
 ascend.kernel @k() blocks(1) attributes {core = "both"} {
   ascend.blocks %blk = 0 to 1 {

@@ -52,3 +52,21 @@ ascend.kernel @fixpipe(%y : memref<16x16xf16, #ascend.gm> w) blocks(1) attribute
     ascend.cube.fixpipe %sum to %y imm 0.5 : memref<16x16xf32, strided<[16, 1]>, #ascend.l0c> to memref<16x16xf16, #ascend.gm>
   }
 }
+
+// Sums in i32 become 8 bits by words of FixPipe's own buffer, one a channel.
+// CHECK: ascend.kernel @requantise
+ascend.kernel @requantise(%y : memref<16x16xi8, #ascend.gm> w, %words : memref<16xui64, #ascend.gm> r) blocks(1) attributes {core = "cube"} {
+  ascend.blocks %blk = 0 to 1 {
+    %l1 = ascend.alloc "l1" : memref<16xui64, #ascend.l1>
+    %fb = ascend.alloc "fb" : memref<16xui64, #ascend.fb>
+    %c = ascend.alloc "c" : memref<16x16xi32, #ascend.l0c>
+    ascend.mte.copy %words to %l1 : memref<16xui64, #ascend.gm> to memref<16xui64, #ascend.l1>
+    // CHECK: ascend.mte.copy %l1 to %fb
+    ascend.mte.copy %l1 to %fb : memref<16xui64, #ascend.l1> to memref<16xui64, #ascend.fb>
+    %row = ascend.view %fb[0] : memref<16xui64, #ascend.fb> to memref<16x16xui64, strided<[0, 1]>, #ascend.fb>
+    // CHECK: ascend.cube.requantise %c, %{{.*}} to %y : memref<16x16xi32, #ascend.l0c>, memref<16x16xui64, strided<[0, 1]>, #ascend.fb> to memref<16x16xi8, #ascend.gm>
+    ascend.cube.requantise %c, %row to %y : memref<16x16xi32, #ascend.l0c>, memref<16x16xui64, strided<[0, 1]>, #ascend.fb> to memref<16x16xi8, #ascend.gm>
+    // CHECK: ascend.cube.requantise relu %c, %{{.*}} to %y :
+    ascend.cube.requantise relu %c, %row to %y : memref<16x16xi32, #ascend.l0c>, memref<16x16xui64, strided<[0, 1]>, #ascend.fb> to memref<16x16xi8, #ascend.gm>
+  }
+}

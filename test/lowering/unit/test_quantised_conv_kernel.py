@@ -58,15 +58,35 @@ CASES = {
 }
 
 
+def words(factor: Array, offset: int, out: DType) -> Array:
+    """What FixPipe scales channels by, digit by digit: sign, offset of 9 bits, nothing, factor."""
+    texts = [f"{int(out is DType.I8)}{offset & 511:09b}00000{f.view(np.uint32):032b}" for f in factor]
+    return np.array([int(text, 2) for text in texts], np.uint64)
+
+
 @pytest.mark.parametrize(
     ("dtype", "soc"),
-    [(np.int8, SOC), (np.uint8, SOC), (np.int8, load_soc("Ascend910B3"))],
-    ids=["int8", "uint8", "int8 on a team of cores"],
+    [(np.int8, SOC), (np.uint8, SOC), (np.int8, load_soc("Ascend310B4")), (np.int8, load_soc("Ascend910B3"))],
+    ids=["int8", "uint8", "int8 behind FixPipe", "int8 on a team of cores"],
 )
 @pytest.mark.parametrize("name", CASES)
 def test_integer_convolution(name: str, dtype: Any, soc: Soc) -> None:
+    """The Vector scales."""
+    check(name, dtype, DType.I8 if dtype is np.int8 else DType.U8, soc, short=False)
+
+
+@pytest.mark.parametrize("soc", ["Ascend310B4", "Ascend910B3", "Ascend950PR"])
+@pytest.mark.parametrize("out", [DType.I8, DType.U8])
+@pytest.mark.parametrize("name", CASES)
+def test_by_fixpipe(name: str, out: DType, soc: str) -> None:
+    """The same numbers, for factors whose last 13 bits are zeros, and out of sums below 2^24."""
+    check(name, np.int8, out, load_soc(soc), short=True)
+
+
+def check(name: str, dtype: Any, out: DType, soc: Soc, *, short: bool) -> None:
+    """A case on a chip, x and weights of `dtype`, bit for bit."""
     size, outputs, kernel, strides, pads, zero, target, relu = CASES[name]
-    target = max(target, 0) if dtype is np.uint8 else target
+    target = max(target, 0) if out is DType.U8 else target
     rng = np.random.default_rng(3)
     info = np.iinfo(dtype)
     x = rng.integers(info.min, info.max + 1, size).astype(dtype)
@@ -74,8 +94,11 @@ def test_integer_convolution(name: str, dtype: Any, soc: Soc) -> None:
     bias = rng.integers(-1000, 1000, outputs)
     total = sums(x, w, strides, pads, zero) + bias[None, :, None, None]
     factor = (rng.uniform(0.5, 1.5, outputs) * 40 / total.std()).astype(np.float32)
+    if short:
+        factor = (factor.view(np.uint32) & 0xFFFFE000).view(np.float32)
     real = np.rint(total.astype(np.float32) * factor[None, :, None, None]) + target
-    want = np.clip(real, target if relu else info.min, info.max).astype(dtype)
+    limits = np.iinfo(out.numpy)
+    want = np.clip(real, target if relu else limits.min, limits.max).astype(out.numpy)
 
     n1, (batch, _, h, wd), (ho, wo) = -(-outputs // 32) * 2, size, want.shape[2:]
     element = DType.I8 if dtype is np.int8 else DType.U8
@@ -83,11 +106,14 @@ def test_integer_convolution(name: str, dtype: Any, soc: Soc) -> None:
         batch, 1, -(-size[1] // 32), h, wd, n1, ho, wo, kernel, strides, (1, 1), (pads[0], pads[1], pads[2], pads[3]),
         False, element, zero,
     )  # fmt: skip
-    compiled = compile_kernel(build_conv2d("k", shape, Requantise(target, relu, element), soc), soc)
+    compiled = compile_kernel(build_conv2d("k", shape, Requantise(target, relu, out, short=short), soc), soc)
     corrected = bias - zero * w.reshape(outputs, -1).sum(1, dtype=np.int64)
     behind = (0, n1 * 16 - outputs)
-    arrays = [blocks(x), filters(w), np.pad(corrected, behind).astype(np.int32), np.pad(factor, behind)]
-    got = launch(compiled, arrays, (batch, n1 // 2, ho, wo, 32), np.dtype(dtype), soc=soc)
+    scaling = np.pad(words(factor, target, out) if short else factor, behind)
+    if short:
+        scaling[outputs:] = words(np.zeros(1, np.float32), target, out)
+    arrays = [blocks(x), filters(w), np.pad(corrected, behind).astype(np.int32), scaling]
+    got = launch(compiled, arrays, (batch, n1 // 2, ho, wo, 32), want.dtype, soc=soc)
     stored = got.transpose(0, 1, 4, 2, 3).reshape(batch, -1, ho, wo)
     assert np.array_equal(stored[:, :outputs], want)
     assert (stored[:, outputs:] == target).all()
