@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,6 +97,15 @@ class Site:
 
 def coalesce(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The same elements with as few axes as all operands allow: drops axes of size 1, merges dense neighbours."""
+    merged, found = _coalesced(tuple(sizes), tuple(map(tuple, strides)))
+    return merged, list(found)
+
+
+@lru_cache(maxsize=4096)
+def _coalesced(
+    sizes: tuple[int, ...], strides: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """The instructions of a kernel's blocks differ in their places alone."""
     out_sizes: list[int] = []
     out_strides: list[list[int]] = []
     for axis in range(len(sizes) - 1, -1, -1):
@@ -109,10 +119,10 @@ def coalesce(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tu
             out_sizes.append(size)
             out_strides.append(current)
     if not out_sizes:
-        return (1,), [(1,) for _ in strides]
+        return (1,), tuple((1,) for _ in strides)
     out_sizes.reverse()
     out_strides.reverse()
-    return tuple(out_sizes), [tuple(axis[i] for axis in out_strides) for i in range(len(strides))]
+    return tuple(out_sizes), tuple(tuple(axis[i] for axis in out_strides) for i in range(len(strides)))
 
 
 def may_clash(site: Site, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> bool:
