@@ -63,7 +63,7 @@ def groups_of(fused: FusedOp, soc: Soc, *, teams: bool = True) -> list[list[Oper
 
 def _has_a_team(fused: FusedOp) -> bool:
     """Whether a kernel of a Cube core with two Vector cores does all of it."""
-    return isinstance(fused.anchor_op, Conv2dOp | Conv3dOp)
+    return isinstance(fused.anchor_op, Conv2dOp | Conv3dOp | MatmulOp)
 
 
 def cut(rewriter: CountedRewriter, fused: FusedOp, sizes: Sequence[int]) -> None:

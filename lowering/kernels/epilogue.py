@@ -5,12 +5,13 @@ On the coupled families without FixPipe L0C leaves through the Vector pipe (socs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
+from graph_engine.dialects.ascend.memory import row_major, shape_of
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
 from graph_engine.lowering.kernels.vector_steps import emit_steps
@@ -67,6 +68,22 @@ def exchanged(
     kb.fixpipe(kb.view(buf), tile.sums(kb, at, count, tile.m))
     first, rows = kb.own_share(tile.m)
     return kb.view(buf, first * 16, (count, max(rows, 1), 16), (tile.m * 16, 16, 1))
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """A part of the result that is finished at once: its shape in UB, the `real` elements of it, and views of the latter
+    in a tensor like the result, of all of it in a row of channels."""
+
+    shape: tuple[int, ...]
+    real: tuple[int, ...]
+    channel_row: Callable[[Buf], SSAValue]
+    in_memory: Callable[[Buf], SSAValue]
+
+    def like(self, kb: KernelBuilder, view: SSAValue, taken: SSAValue) -> SSAValue:
+        """Those elements of a view of the shape that are in `taken`, which has all or the real ones."""
+        sizes = shape_of(taken)
+        return view if sizes == self.shape else kb.restride(view, sizes, row_major(self.shape))
 
 
 @dataclass(frozen=True)
@@ -146,8 +163,6 @@ class Epilogue:
 
     def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
         """The epilogue of one accumulator tile of `nt` channel blocks, `nc` at a time."""
-        has_bias = len(vectors) > sum(side.kind != "tile" for side in self.inputs)  # one bias for each accumulator
-        sides = self.sides(kb)
         share = self.share(kb, tile)
         for c_at, c in kb.tiles(nt, nc, "c"):
             raw = [
@@ -159,49 +174,58 @@ class Epilogue:
             shape = (c, share.rows, 16)
             real = (c, share.real, 16)
             y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride + share.first * 16
-            gm_strides = (tile.n_stride, 16, 1)
 
             def channel_row(source: Buf, at: Expr = c_at, shape: tuple[int, ...] = shape) -> SSAValue:
                 return kb.view(source, (tile.n_at + at) * 16, shape, (16, 0, 1))
 
-            queue = list(vectors)
-            out = kb.alloc("y_ub", Space.UB, shape, self.out_dtype)
-            result = kb.view(out)
-            free: dict[DType, list[SSAValue]] = {}
-            inputs: list[Value] = []
-            for number, l0c in enumerate(raw):
-                own = str(number or "")
-                wide = narrow = None
-                if has_bias or self.acc_dtype is DType.F32:
-                    wide = kb.view(kb.alloc(f"acc{own}_ub", Space.UB, shape, DType.F32))
-                    self.leave(kb, wide, l0c)
-                    if has_bias:
-                        kb.vec("add", wide, wide, channel_row(queue.pop(0)))
-                if self.acc_dtype is not DType.F32:
-                    in_place = number == 0 and self.acc_dtype is self.out_dtype
-                    narrow = result
-                    if not in_place:
-                        narrow = kb.view(kb.alloc(f"narrow{own}_ub", Space.UB, shape, self.acc_dtype))
-                    if wide is None:
-                        self.leave(kb, narrow, l0c)
-                    else:
-                        kb.vec("conv", narrow, wide)
-                        free.setdefault(DType.F32, []).append(wide)
-                value = wide if narrow is None else narrow
-                assert value is not None
-                inputs.append(Value(value, self.acc_dtype, reusable=True))
-            for i, (side, source) in enumerate(zip(self.inputs, sides, strict=True)):
-                if side.kind == "channel":
-                    inputs.append(Value(channel_row(queue.pop(0)), side.dtype))
-                elif side.kind == "scalar":
-                    inputs.append(Value(kb.view(queue.pop(0), 0, shape, (0, 0, 0)), side.dtype))
+            def in_memory(
+                source: Buf, y_at: Expr = y_at, real: tuple[int, ...] = real, strides: tuple[int, ...] = (tile.n_stride, 16, 1)
+            ) -> SSAValue:  # fmt: skip
+                return kb.view(source, y_at, real, strides)
+
+            self.finish(kb, Finishing(shape, real, channel_row, in_memory), raw, vectors)
+
+    def finish(self, kb: KernelBuilder, part: Finishing, raw: Sequence[SSAValue], vectors: Sequence[Buf]) -> None:
+        """What follows the accumulators for one part of the result: to UB, bias, steps, store."""
+        has_bias = len(vectors) > sum(side.kind != "tile" for side in self.inputs)  # one bias for each accumulator
+        shape, queue = part.shape, list(vectors)
+        out = kb.alloc("y_ub", Space.UB, shape, self.out_dtype)
+        result = kb.view(out)
+        free: dict[DType, list[SSAValue]] = {}
+        inputs: list[Value] = []
+        for number, taken in enumerate(raw):
+            own = str(number or "")
+            wide = narrow = None
+            if has_bias or self.acc_dtype is DType.F32:
+                wide = kb.view(kb.alloc(f"acc{own}_ub", Space.UB, shape, DType.F32))
+                self.leave(kb, part.like(kb, wide, taken), taken)
+                if has_bias:
+                    kb.vec("add", wide, wide, part.channel_row(queue.pop(0)))
+            if self.acc_dtype is not DType.F32:
+                in_place = number == 0 and self.acc_dtype is self.out_dtype
+                narrow = result
+                if not in_place:
+                    narrow = kb.view(kb.alloc(f"narrow{own}_ub", Space.UB, shape, self.acc_dtype))
+                if wide is None:
+                    self.leave(kb, part.like(kb, narrow, taken), taken)
                 else:
-                    ub = kb.alloc(f"side{i}_ub", Space.UB, shape, side.dtype)
-                    kb.copy(kb.view(ub, 0, real), kb.view(source, y_at, real, gm_strides))
-                    inputs.append(Value(kb.view(ub), side.dtype))
+                    kb.vec("conv", narrow, wide)
+                    free.setdefault(DType.F32, []).append(wide)
+            value = wide if narrow is None else narrow
+            assert value is not None
+            inputs.append(Value(value, self.acc_dtype, reusable=True))
+        for i, (side, source) in enumerate(zip(self.inputs, self.sides(kb), strict=True)):
+            if side.kind == "channel":
+                inputs.append(Value(part.channel_row(queue.pop(0)), side.dtype))
+            elif side.kind == "scalar":
+                inputs.append(Value(kb.view(queue.pop(0), 0, shape, (0,) * len(shape)), side.dtype))
+            else:
+                ub = kb.alloc(f"side{i}_ub", Space.UB, shape, side.dtype)
+                kb.copy(kb.view(ub, 0, part.real), part.in_memory(source))
+                inputs.append(Value(kb.view(ub), side.dtype))
 
-            def temporary(dtype: DType, number: int, shape: tuple[int, ...] = shape) -> SSAValue:
-                return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, shape, dtype))
+        def temporary(dtype: DType, number: int) -> SSAValue:
+            return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, shape, dtype))
 
-            emit_steps(kb, self.steps, inputs, result, self.out_dtype, Scratch(temporary, free))
-            kb.copy(kb.view(kb.args[-1], y_at, real, gm_strides), kb.view(out, 0, real))
+        emit_steps(kb, self.steps, inputs, result, self.out_dtype, Scratch(temporary, free))
+        kb.copy(part.in_memory(kb.args[-1]), kb.view(out, 0, part.real))

@@ -5,19 +5,22 @@
         for each tile of K in the chunk:    load2d to L0A and L0B, mmad into L0C
       L0C -> GM by FixPipe, row by row (NZ2ND), with bias and ReLU on the way
 
-Only chips whose results leave by FixPipe have it, and nothing but ReLU may follow. All sizes are in elements, since the
+Only chips whose results leave by FixPipe have it. What else follows is done by the Vector cores of a team, half of the rows
+of a tile each, behind a ring of tiles in global memory. All sizes are in elements, since the
 last block of each dimension may be torn: what is not there is neither read nor written. Zeros come from an argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.epilogue import Epilogue
+from graph_engine.lowering.kernels.epilogue import Epilogue, Finishing
 from graph_engine.lowering.kernels.fixpipe import FixpipeEpilogue, leaving
 from graph_engine.lowering.kernels.matmul import LEFT, RIGHT, MatmulShape, MatmulTiling, Side, choose_matmul_tiling
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -107,9 +110,9 @@ class PlainProduct:
 
 
 def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc: Soc) -> KernelOp:
-    """The kernel; its arguments are left, right, [zeros], [bias], result."""
+    """The kernel; its arguments are left, right, [zeros], [bias], the epilogue's inputs, result."""
     way_out = leaving(epilogue, product.bias, soc)
-    if not isinstance(way_out, FixpipeEpilogue) or not way_out.direct:
+    if not isinstance(way_out, FixpipeEpilogue) or not (way_out.direct or way_out.mixed):
         raise NoKernel("only FixPipe stores a product row by row")
     tiling = choose_matmul_tiling(product.in_blocks(), way_out, soc)
     args = [
@@ -120,22 +123,25 @@ def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc
         args.append(Arg("zeros", (BLOCK,), DType.F16, "r"))
     if product.bias:
         args.append(Arg("bias", (ceil_div(product.n, BLOCK) * BLOCK,), DType.F32, "r"))
-    args.append(Arg("y", (product.result.extent,), product.dtype, "w"))
+    extents = {"tile": product.result.extent, "channel": product.n, "scalar": 1}
+    args += [Arg(f"side{i}", (extents[side.kind],), side.dtype, "r") for i, side in enumerate(epilogue.inputs)]
+    args.append(Arg("y", (product.result.extent,), epilogue.out_dtype, "w"))
     matrices = CoreSplit(max(product.batch), tiling.b_share)
     rows, columns = CoreSplit(product.m, tiling.m_share * BLOCK), CoreSplit(product.n, tiling.n_share * BLOCK)
     kb = KernelBuilder(name, args, matrices.block_dim * rows.block_dim * columns.block_dim)
     writer = _Writer(kb, product, tiling, way_out)
     # One axis is dealt by the block index, the others by bodies of their own: the batch if it is shared out at all.
     dealt, others = (matrices, columns) if matrices.block_dim > 1 else (columns, matrices)
-    first = 0
-    for row_share in rows.shares():
-        for at, count in others.shares():
-            for span in dealt.bodies(kb, first):
-                other = Expr(at), count
-                writer.core(
-                    *((span, other) if dealt is matrices else (other, span)), (Expr(row_share[0]), row_share[1])
-                )
-            first += dealt.block_dim
+    for _ in kb.parts(mixed=way_out.mixed):
+        first = 0
+        for row_share in rows.shares():
+            for at, count in others.shares():
+                for span in dealt.bodies(kb, first):
+                    other = Expr(at), count
+                    writer.core(
+                        *((span, other) if dealt is matrices else (other, span)), (Expr(row_share[0]), row_share[1])
+                    )
+                first += dealt.block_dim
     return kb.kernel
 
 
@@ -147,12 +153,15 @@ class _Writer:
     product: PlainProduct
     tiling: MatmulTiling
     epilogue: FixpipeEpilogue
+    vectors: list[Buf] = field(default_factory=list[Buf])
+    """Rows of side operands of the core that is being written."""
 
     def core(self, matrices: Span, columns: Span, rows: Span) -> None:
         """Some matrices along the longest batch axis, all of the other axes; some columns and rows of each."""
         kb, batch = self.kb, self.product.batch
-        bias = kb.args[-2] if self.product.bias else None
+        bias = kb.args[-2 - len(self.epilogue.inputs)] if self.product.bias else None
         rows_of_bias = None if bias is None else self.bias_rows(bias, columns)
+        self.vectors = self.side_rows(columns)
         longest = batch.index(max(batch))
 
         def axis(at: list[Expr]) -> None:
@@ -170,6 +179,17 @@ class _Writer:
         rows = self.kb.alloc("bias_l1", Space.L1, (ceil_div(columns[1], BLOCK), BLOCK), bias.dtype)
         self.kb.copy(self.kb.view(rows), self.kb.view(bias, columns[0], rows.shape, rows.strides))
         return rows
+
+    def side_rows(self, columns: Span) -> list[Buf]:
+        """Side operands of one row or one number in UB."""
+        kb, found = self.kb, list[Buf]()
+        for i, (side, source) in enumerate(zip(self.epilogue.inputs, self.epilogue.sides(kb), strict=True)):
+            if side.kind != "tile":
+                at, count = columns if side.kind == "channel" else (Expr(), 1)
+                ub = kb.alloc(f"side{i}", Space.UB, (ceil_div(count, BLOCK) * BLOCK,), source.dtype)
+                kb.copy(kb.view(ub, 0, (count,)), kb.view(source, at, (count,)))
+                found.append(ub)
+        return found
 
     def matrix(self, batch: list[Expr], rows: Span, columns: Span, bias_rows: Buf | None) -> None:
         """One product: its tiles."""
@@ -189,7 +209,11 @@ class _Writer:
                     bias = kb.alloc("bias_table", Space.BT, (ceil_div(n, BLOCK), BLOCK), bias_rows.dtype)
                     kb.copy(kb.view(bias), kb.view(bias_rows, n_at, bias.shape, bias.strides))
                 span = (m_at + rows[0], m), (n_at + columns[0], n)
-                self.store(self.sums(batch, *span, panel, bias), batch, *span)
+                l0c = self.sums(batch, *span, panel, bias)
+                if self.epilogue.mixed:
+                    self.finish(l0c, batch, *span, n_at)
+                else:
+                    self.store(l0c, batch, *span)
 
     def left(self, batch: list[Expr], k: Span, rows: Span) -> Buf:
         """Some of the left side in L1."""
@@ -231,6 +255,33 @@ class _Writer:
                 first_tile = False
             first = False
         return l0c
+
+    def finish(self, l0c: Buf, batch: list[Expr], rows: Span, columns: Span, first_column: Expr) -> None:
+        """One tile of the result by the Vector cores, some columns at a time; `first_column` counts from the core's own."""
+        kb, result, epilogue, tile = self.kb, self.product.result, self.epilogue, self.tiling.tile
+        most = tile.mt * tile.nc * FRACTAL
+        first, count = kb.own_share(rows[1])
+        for at, width in kb.tiles(columns[1], tile.nc * BLOCK, "c"):
+            buf = kb.exchange("sums", (rows[1], width), epilogue.acc_dtype, most)
+            for block, (m, blocks, size) in blocks_of(rows[1], width):
+                source = kb.view(
+                    l0c, (at + block * BLOCK) * (l0c.strides[0] // BLOCK), (blocks, m, size), (l0c.strides[0], BLOCK, 1)
+                )
+                kb.fixpipe(kb.view(buf, block * BLOCK, (blocks, m, size), (BLOCK, width, 1)), source)
+            if not count:
+                continue
+            pitch = ceil_div(width, BLOCK) * BLOCK
+            place = result.at(batch, rows[0] + first, columns[0] + at)
+
+            def channel_row(source: Buf, at: Expr = first_column + at, pitch: int = pitch) -> SSAValue:
+                return kb.view(source, at, (count, pitch), (0, 1))
+
+            def in_memory(source: Buf, place: Expr = place, width: int = width) -> SSAValue:
+                return kb.view(source, place, (count, width), (result.pitch, 1))
+
+            part = Finishing((count, pitch), (count, width), channel_row, in_memory)
+            taken = kb.view(buf, first * width, (count, width), (width, 1))
+            epilogue.finish(kb, part, [taken], self.vectors)
 
     def store(self, l0c: Buf, batch: list[Expr], rows: Span, columns: Span) -> None:
         """One tile of the result, by FixPipe."""

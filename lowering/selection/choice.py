@@ -193,7 +193,7 @@ def is_channel_vector(ty: Tensor, of: Tensor) -> bool:
 
 
 def is_column_vector(ty: Tensor, of: Tensor) -> bool:
-    """Whether `ty` is a plain vector with one value a column of `of`, a FRACTAL_NZ matrix of whole blocks."""
+    """Whether `ty` is a plain vector with one value a column of `of`, a plain matrix or a FRACTAL_NZ one of whole blocks."""
     shape, columns = ty.get_shape(), of.get_shape()[-1]
-    whole = isinstance(encoding_of(of), FractalNZ) and columns % 16 == 0
+    whole = is_plain(of) or (isinstance(encoding_of(of), FractalNZ) and columns % 16 == 0)
     return whole and is_plain(ty) and bool(shape) and prod(shape) == shape[-1] == columns

@@ -75,7 +75,7 @@ def select_cube(op: Operation) -> Choice:
     raise NoKernel(f"{region.anchor.name} is no Cube operator")
 
 
-def _epilogue(region: Region, anchors: Sequence[Operation], sides: list[SSAValue]) -> Epilogue:
+def epilogue_of(region: Region, anchors: Sequence[Operation], sides: list[SSAValue]) -> Epilogue:
     """Steps after the anchors; appends the side operands outside to `sides`."""
     result = tensor(anchors[0].results[0])
     number_of: dict[SSAValue, int] = {anchor.results[0]: number for number, anchor in enumerate(anchors)}
@@ -164,7 +164,7 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
             raise NoKernel("the last block of groups is smaller, and its channels are not the first of K")
     top, left, bottom, right = (pads[i] for i in (-2 - op.SPATIAL, -1 - op.SPATIAL, -2, -1))
     sides: list[SSAValue] = []
-    epilogue = _epilogue(region, [op], sides)
+    epilogue = epilogue_of(region, [op], sides)
     shape = ConvShape(
         n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(strides[-2:]), tuple(dilations[-2:]),
         (top, left, bottom, right), op.b is not None, last=blocks.last, depth=depth,
@@ -203,7 +203,7 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     if any(not beside(op, other) for other in anchors):
         raise NoKernel("one of two products has another input, or another form")
     sides: list[SSAValue] = []
-    epilogue = _epilogue(region, anchors, sides)
+    epilogue = epilogue_of(region, anchors, sides)
     left_side, right_side = Side(left_steps, transpose_a), Side(right_steps, right_k_rows)
     shape = MatmulShape(m1, k1, n1, op.bias is not None, batch, left_side, right_side)
     inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.a, *(anchor.b for anchor in anchors)]))

@@ -12,8 +12,6 @@ from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import is_plain
-from graph_engine.lowering.kernels.epilogue import Epilogue
-from graph_engine.lowering.kernels.fixpipe import FIXPIPE_STEPS
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainProduct, PlainSide, Rows, build_plain_matmul
 from graph_engine.lowering.kernels.vector_tiling import merge_axes, round_up
@@ -22,12 +20,11 @@ from graph_engine.lowering.selection.choice import (
     ConstantArgument,
     Region,
     dtype_of_tensor,
-    elementwise_step,
     region_of,
     require_static,
     tensor,
 )
-from graph_engine.lowering.selection.cube import bias_argument, outside_values, select_cube
+from graph_engine.lowering.selection.cube import bias_argument, epilogue_of, outside_values, select_cube
 from graph_engine.lowering.selection.plain_heads import Placed, merging, placed, written
 from graph_engine.target_ascend.isa.model import DType
 
@@ -46,8 +43,10 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
     a, b, y = (tensor(value).get_shape() for value in (op.a, op.b, op.results[0]))
     if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (op.a, op.b)):
         raise NoKernel("the Cube kernel multiplies fp16")
-    if region.rest and not (len(region.rest) == 1 and region.rest[0].name in FIXPIPE_STEPS):
-        raise NoKernel(f"FixPipe does not do {region.rest[0].name} on the way out of L0C")
+    sides: list[SSAValue] = []
+    epilogue = epilogue_of(region, [op], sides)
+    if sides and readers:
+        raise NoKernel("side operands lie in other places than the result")
     transpose_a, transpose_b = bool(op.transpose_a.value.data), bool(op.transpose_b.value.data)
     places = [*map(placed, outside_values(region, [op.a, op.b])), written(result, readers)]
     steps = [_steps(y[:-2], shape[:-2], place) for shape, place in zip((a, b, y), places, strict=True)]
@@ -64,13 +63,12 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
         inputs.append(ConstantArgument(zeros, tensor_type((BLOCK,), f16)))
     if op.bias is not None:
         inputs.append(bias_argument(outside_values(region, [op.bias])[0], round_up(product.n, BLOCK)))
-    behind = tuple(elementwise_step(step, {step.operands[0]: 0}) for step in region.rest)
     return Choice(
-        ("plain matmul", product, behind),
-        "_".join(["matmul", *(step.op.removeprefix("ge.") for step in behind)]),
+        ("plain matmul", product, epilogue),
+        "_".join(["matmul", *(step.op.removeprefix("ge.") for step in epilogue.steps)]),
         "MatMulV2",
-        lambda name, soc: build_plain_matmul(name, product, Epilogue(behind, (), dtype, dtype), soc),
-        inputs,
+        lambda name, soc: build_plain_matmul(name, product, epilogue, soc),
+        [*inputs, *sides],
         instead_of=readers,
     )
 
