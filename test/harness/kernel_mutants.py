@@ -20,6 +20,7 @@ from graph_engine.target_ascend.isa.model import (
     Node,
     Opcode,
     Operand,
+    Pipe,
     Space,
 )
 
@@ -152,6 +153,25 @@ def wrong_event(kernel: Kernel) -> Faulty:
             yield _changed(kernel, number, replace(instr, event_rotate=None), "no rotation")
 
 
+def drop_cross_flag(kernel: Kernel) -> Faulty:
+    """One raising of a cross-core flag or one wait for it, and all of a flag."""
+    flags = list(_instructions(kernel, "cross"))
+    for number, instr in flags:
+        yield _name(number, instr), with_nodes(kernel, {number: ()})
+    for flag in sorted({instr.params[0].const for _, instr in flags}):
+        group = [number for number, instr in flags if instr.params[0].const == flag]
+        yield f"nodes {', '.join(map(str, group))}", with_nodes(kernel, {number: () for number in group})
+
+
+def wrong_cross_flag(kernel: Kernel) -> Faulty:
+    """A cross-core flag with the next number, or raised by another pipe."""
+    for number, instr in _instructions(kernel, "cross"):
+        later = replace(instr, params=(instr.params[0] + 1,))
+        yield _changed(kernel, number, later, "the next flag")
+        if instr.opcode is Opcode.BLOCK_SET and instr.pipe is not Pipe.S:
+            yield _changed(kernel, number, replace(instr, pipe=Pipe.S), "raised by S")
+
+
 def _neighbours(kernel: Kernel, fits: Callable[[Instr, Instr], bool]) -> Faulty:
     everything = nodes(kernel)
     bodies = [kernel.body, *(node.body for node in everything if not isinstance(node, Instr))]
@@ -164,12 +184,14 @@ def _neighbours(kernel: Kernel, fits: Callable[[Instr, Instr], bool]) -> Faulty:
 
 def late_wait(kernel: Kernel) -> Faulty:
     """A wait behind the instruction that it protects."""
-    return _neighbours(kernel, lambda one, two: one.opcode is Opcode.WAIT_FLAG and bool(two.operands))
+    waits = (Opcode.WAIT_FLAG, Opcode.BLOCK_WAIT)
+    return _neighbours(kernel, lambda one, two: one.opcode in waits and bool(two.operands))
 
 
 def early_set(kernel: Kernel) -> Faulty:
     """A set in front of the instruction that it tells of."""
-    return _neighbours(kernel, lambda one, two: two.opcode is Opcode.SET_FLAG and bool(one.operands))
+    sets = (Opcode.SET_FLAG, Opcode.BLOCK_SET)
+    return _neighbours(kernel, lambda one, two: two.opcode in sets and bool(one.operands))
 
 
 def swap_instructions(kernel: Kernel) -> Faulty:
@@ -324,6 +346,8 @@ KINDS: dict[str, Callable[[Kernel], Faulty]] = {
         drop_wait,
         drop_barrier,
         wrong_event,
+        drop_cross_flag,
+        wrong_cross_flag,
         late_wait,
         early_set,
         swap_instructions,

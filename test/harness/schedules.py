@@ -18,8 +18,9 @@ from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.blas import single_blas_thread
 from graph_engine.target_ascend.chip.functional import FunctionalEngine, build_step
 from graph_engine.target_ascend.chip.memory import GlobalMemory
-from graph_engine.target_ascend.chip.operands import Core, Counters, Site, Step
-from graph_engine.target_ascend.isa.model import FIRST_REGISTER, SLOTS, Instr, Kernel, Opcode, Pipe, Walker
+from graph_engine.target_ascend.chip.operands import Counters, Site, Step
+from graph_engine.target_ascend.chip.teams import CrossFlags
+from graph_engine.target_ascend.isa.model import FIRST_REGISTER, SLOTS, Instr, Kernel, Opcode, Part, Pipe, Walker
 from graph_engine.target_ascend.om.program import AicpuCall, Launch, Program, Segment
 from graph_engine.target_ascend.runtime.device import bind_memory, find_entry, run_aicpu
 from graph_engine.target_ascend.runtime.schedule import execution_order
@@ -36,7 +37,8 @@ class Stuck(GraphEngineError):
 
 @dataclass(frozen=True)
 class Schedule:
-    """`last`: the pipe that runs only when no other can; None is program order. `reverse`: the last block runs first."""
+    """`last`: the pipe that runs only when no other can; None is program order. `reverse`: the last block runs first, and of a
+    team the last core."""
 
     last: Pipe | None = None
     reverse: bool = False
@@ -54,16 +56,17 @@ def run_in_order(program: Program, inputs: Sequence[Array], schedule: Schedule) 
         if segment in (Segment.WORKSPACE, Segment.OUTPUT):
             part.poison()
     soc = load_soc(program.soc)
-    core = FunctionalEngine(soc, memory).core
+    engine = FunctionalEngine(soc, memory)
     for step in execution_order(point):
         task = step.task
         if isinstance(task, Launch):
-            core.args[:] = [memory.bind(location) for location in task.args]
-            blocks = range(task.block_dim)
-            launch = _Launch(program.kernels[task.kernel], core)
+            kernel, blocks = program.kernels[task.kernel], range(task.block_dim)
+            for part in kernel.parts:
+                engine.core_of(part).args[:] = [memory.bind(location) for location in task.args]
+            launch = _Launch(kernel, engine)
             with np.errstate(all="ignore"), single_blas_thread():
                 for block in reversed(blocks) if schedule.reverse else blocks:
-                    launch.run(block, schedule.last)
+                    launch.run(block, schedule)
         elif isinstance(task, AicpuCall):
             run_aicpu(memory, task)
     outputs = [read_tensor(memory, tensor).copy() for tensor in point.outputs]
@@ -79,75 +82,109 @@ def _content(memory: GlobalMemory) -> bytes:
 
 
 class _Launch:
-    def __init__(self, kernel: Kernel, core: Core) -> None:
-        self.kernel, self.core = kernel, core
-        self.steps: dict[int, Step | None] = {}
+    def __init__(self, kernel: Kernel, engine: FunctionalEngine) -> None:
+        self.kernel, self.engine = kernel, engine
+        self.steps: dict[tuple[int, Part], Step | None] = {}
 
-    def step(self, instr: Instr) -> Step | None:
-        """The executor of an instruction, built once."""
-        if id(instr) not in self.steps:
-            self.steps[id(instr)] = build_step(Site(self.core, self.kernel.buffers, instr, self.kernel.name, 0))
-        return self.steps[id(instr)]
+    def step(self, instr: Instr, part: Part) -> Step | None:
+        """The executor of an instruction on a core, built once."""
+        key = id(instr), part
+        if key not in self.steps:
+            site = Site(self.engine.core_of(part), self.kernel.buffers, instr, self.kernel.name, 0)
+            self.steps[key] = build_step(site)
+        return self.steps[key]
 
-    def run(self, block: int, last: Pipe | None) -> None:
-        """One block on fresh memories."""
-        for space in self.core.spaces.values():
+    def run(self, block: int, schedule: Schedule) -> None:
+        """One block on fresh memories; each core of a team goes as far as it can before the next one has its turn."""
+        parts = self.kernel.parts[::-1] if schedule.reverse else self.kernel.parts
+        crossing = CrossFlags[None]()
+        cores = [_Core(self, part, block, schedule.last, crossing) for part in parts]
+        while not all(core.done for core in cores):
+            if not any([core.advance() for core in cores]):
+                raise Stuck(f"{self.kernel.name}: block {block} comes to no end")
+
+
+class _Core:
+    """One core on its way through a block."""
+
+    def __init__(self, launch: _Launch, part: Part, block: int, last: Pipe | None, crossing: CrossFlags[None]) -> None:
+        self.launch, self.part, self.last, self.crossing = launch, part, last, crossing
+        for space in launch.engine.core_of(part).spaces.values():
             space.poison()
-        queues: dict[Pipe, deque[tuple[Instr, Counters]]] = {pipe: deque() for pipe in Pipe}
-        order = sorted(PIPES, key=lambda pipe: pipe is last)
-        flags: Counter[tuple[int, ...]] = Counter()
-        registers = [0] * (SLOTS - FIRST_REGISTER)
-        issued = iter(Walker(self.kernel, block))
-        following: tuple[Instr, Counters] | None = None
-        ended = False
-        while True:
-            while not ended:  # issue as far as the scalar unit comes
-                if following is None:
-                    found = next(issued, None)
-                    if found is None:
-                        ended = True
-                        break
-                    instr, counters = found
-                    padded = [*counters, *[0] * (FIRST_REGISTER - len(counters)), *registers]
-                    following = instr, padded
-                instr, counters = following
-                if instr.opcode is Opcode.BARRIER and instr.params[0].const == Pipe.ALL and any(queues.values()):
-                    break
-                pipe = _pipe(instr)
-                if pipe is not Pipe.S:
-                    queues[pipe].append(following)
-                elif not self.execute(instr, counters, flags):
-                    break
-                elif instr.opcode is Opcode.LOAD_SCALAR:
-                    registers = counters[FIRST_REGISTER:]
-                following = None
-                if last is None:
-                    break
-            for pipe in order:
-                if queues[pipe] and self.execute(*queues[pipe][0], flags):
-                    queues[pipe].popleft()
-                    break
-            else:
-                if ended and not any(queues.values()):
-                    return
-                if ended or following is not None:
-                    raise Stuck(f"{self.kernel.name}: block {block} comes to no end")
+        self.queues: dict[Pipe, deque[tuple[Instr, Counters]]] = {pipe: deque() for pipe in Pipe}
+        self.order = sorted(PIPES, key=lambda pipe: pipe is last)
+        self.flags: Counter[tuple[int, ...]] = Counter()
+        self.registers = [0] * (SLOTS - FIRST_REGISTER)
+        self.issued = iter(Walker(launch.kernel, block, part=part))
+        self.following: tuple[Instr, Counters] | None = None
+        self.ended = False
 
-    def execute(self, instr: Instr, counters: Counters, flags: Counter[tuple[int, ...]]) -> bool:
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.ended and not any(self.queues.values())
+
+    def advance(self) -> bool:
+        """Goes on until it has to wait for another core; whether it got anywhere."""
+        moved = False
+        while self.issue() | self.execute_one():
+            moved = True
+        return moved
+
+    def issue(self) -> bool:
+        """Issues as far as the scalar unit comes, in program order one at a time; whether it came any further."""
+        moved = False
+        while not self.ended:
+            if self.following is None:
+                found = next(self.issued, None)
+                if found is None:
+                    self.ended = True
+                    break
+                instr, counters = found
+                self.following = instr, [*counters, *[0] * (FIRST_REGISTER - len(counters)), *self.registers]
+            instr, counters = self.following
+            if instr.opcode is Opcode.BARRIER and instr.params[0].const == Pipe.ALL and any(self.queues.values()):
+                break
+            pipe = _pipe(instr)
+            if pipe is not Pipe.S:
+                self.queues[pipe].append(self.following)
+            elif not self.execute(instr, counters):
+                break
+            elif instr.opcode is Opcode.LOAD_SCALAR:
+                self.registers = counters[FIRST_REGISTER:]
+            self.following, moved = None, True
+            if self.last is None:
+                break
+        return moved
+
+    def execute_one(self) -> bool:
+        """Lets the first pipe that can run its next instruction."""
+        for pipe in self.order:
+            if self.queues[pipe] and self.execute(*self.queues[pipe][0]):
+                self.queues[pipe].popleft()
+                return True
+        return False
+
+    def execute(self, instr: Instr, counters: Counters) -> bool:
         """Runs an instruction; False if it waits for a flag that is not up."""
+        if instr.opcode is Opcode.BLOCK_SET:
+            self.crossing.raise_(self.part, instr.params[0].at(counters), None)
+            return True
+        if instr.opcode is Opcode.BLOCK_WAIT:
+            return bool(self.crossing.take(self.part, instr.params[0].at(counters)))
         if instr.opcode in (Opcode.SET_FLAG, Opcode.WAIT_FLAG):
             source, target, event = (p.at(counters) for p in instr.params)
             if instr.event_rotate is not None:
                 event += instr.event_rotate.index.at(counters) % instr.event_rotate.count
             key = source, target, event
             if instr.opcode is Opcode.SET_FLAG:
-                flags[key] += 1
-            elif flags[key]:
-                flags[key] -= 1
+                self.flags[key] += 1
+            elif self.flags[key]:
+                self.flags[key] -= 1
             else:
                 return False
             return True
-        step = self.step(instr)
+        step = self.launch.step(instr, self.part)
         if step is not None:
             step(counters)
         return True

@@ -7,8 +7,10 @@ from random import Random
 
 import pytest
 from harness.kernel_mutants import KINDS, Mutant, drop_flag, mutants, nodes, with_nodes
-from harness.mutation import CASES, CHECKED, ESCAPED, Subject, tight_chip
+from harness.mutation import CASES, CHECKED, ESCAPED, REFUSED, Subject, tight_chip
 from harness.schedules import SCHEDULES
+
+from graph_engine.target_ascend.isa.model import CoreKind
 
 SLICE = [("softmax", "Ascend310P3", 2), ("product", "Ascend910B3", 1), ("gathering", "Ascend310B1", 2)]
 """Case, family, places a fault and kernel."""
@@ -31,6 +33,18 @@ def test_no_fault_escapes(case: str, soc: str, most: int, chips: Path) -> None:
                 assert verdict.name != ESCAPED, f"{name}: {kind} at {place}: {verdict.reason}"
                 seen.append(verdict.name)
     assert seen.count(CHECKED) > len(seen) / 3
+
+
+def test_no_fault_of_flags_between_cores_escapes(chips: Path) -> None:
+    """A convolution whose residual two Vector cores add: without a flag its cores wait for ever, or race."""
+    subject = Subject(*CASES["convolution"](), tight_chip("Ascend910B3", chips))
+    (kernel,) = (kernel for kernel in subject.kernels.values() if kernel.core_kind is CoreKind.MIXED)
+    for kind in ("drop_cross_flag", "wrong_cross_flag"):
+        found = list(KINDS[kind](kernel))
+        assert found
+        for place, faulty in Random(kind).sample(found, min(6, len(found))):
+            verdict = subject.judge(Mutant(kind, place, faulty))
+            assert verdict.name in (CHECKED, REFUSED), f"{kind} at {place}: {verdict}"
 
 
 def test_a_missing_flag_shows_in_an_adversarial_order_that_program_order_hides(chips: Path) -> None:
