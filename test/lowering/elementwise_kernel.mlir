@@ -67,12 +67,10 @@ func.func @row(%x: tensor<800x1000xf16>, %r: tensor<1000xf16>) -> tensor<800x100
 // -----
 
 // CHECK-LABEL: func.func @refused
-// CHECK: ge.mod {{.*}} {ge.no_kernel = "the Vector engine has no instruction sequence for ge.mod of f16"}
-// CHECK: ge.mul {{.*}} {ge.no_kernel = "the Vector engine has no instruction sequence for ge.mul of i64"}
-func.func @refused(%x: tensor<8xf16>, %i: tensor<8xi64>) -> (tensor<8xf16>, tensor<8xi64>) {
-  %0 = ge.mod %x, %x : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xf16>
-  %1 = ge.mul %i, %i : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi64>
-  return %0, %1 : tensor<8xf16>, tensor<8xi64>
+// CHECK: ge.add {{.*}} {ge.no_kernel = "the Vector engine has no instruction sequence for ge.add of f64"}
+func.func @refused(%x: tensor<8xf64>) -> tensor<8xf64> {
+  %0 = ge.add %x, %x : (tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>
+  return %0 : tensor<8xf64>
 }
 
 // -----

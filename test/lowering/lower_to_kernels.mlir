@@ -58,10 +58,10 @@ func.func @convolution(%x: tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = z
 // No kernel: the operator stays and says why; its operands and results become ND.
 // CHECK-LABEL: func.func @no_kernel
 // CHECK-NEXT: %[[ND:.*]] = ascend.task.call @transdata_0(%x) {type = "TransData", macs = 0 : i64, layout_bytes = 2304 : i64}
-// CHECK-NEXT: %[[Y:.*]] = ge.mod %[[ND]], %[[ND]] {ge.no_kernel = "{{.*}}"} : (tensor<1x16x6x6xf16>, tensor<1x16x6x6xf16>) -> tensor<1x16x6x6xf16>
+// CHECK-NEXT: %[[Y:.*]] = ge.trilu %[[ND]] {ge.no_kernel = "{{.*}}"} : (tensor<1x16x6x6xf16>) -> tensor<1x16x6x6xf16>
 // CHECK-NEXT: ascend.task.call @transdata_1(%[[Y]])
 func.func @no_kernel(%x: tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>) -> tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>> {
-  %0 = ge.mod %x, %x : (tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>, tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>) -> tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  %0 = ge.trilu %x : (tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>) -> tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
   return %0 : tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
 }
 
@@ -70,13 +70,13 @@ func.func @no_kernel(%x: tensor<1x16x6x6xf16, #layout.nc1hwc0<c0 = 16, pad = zer
 // A fused region without a kernel falls into its operators, those that have one keep it.
 // CHECK-LABEL: func.func @split_fused
 // CHECK-NEXT: ascend.task.call @add_0
-// CHECK-NEXT: ge.mod {{.*}} {ge.no_kernel
-func.func @split_fused(%x: tensor<40xf16>) -> tensor<40xf16> {
-  %0 = ge.fused ins(%x : tensor<40xf16>) {anchor = "ge.mod"} {
-  ^bb0(%a: tensor<40xf16>):
-    %1 = ge.add %a, %a : (tensor<40xf16>, tensor<40xf16>) -> tensor<40xf16>
-    %2 = ge.mod %1, %a : (tensor<40xf16>, tensor<40xf16>) -> tensor<40xf16>
-    ge.yield %2 : tensor<40xf16>
-  } -> tensor<40xf16>
-  return %0 : tensor<40xf16>
+// CHECK-NEXT: ge.trilu {{.*}} {ge.no_kernel
+func.func @split_fused(%x: tensor<5x8xf16>) -> tensor<5x8xf16> {
+  %0 = ge.fused ins(%x : tensor<5x8xf16>) {anchor = "ge.trilu"} {
+  ^bb0(%a: tensor<5x8xf16>):
+    %1 = ge.add %a, %a : (tensor<5x8xf16>, tensor<5x8xf16>) -> tensor<5x8xf16>
+    %2 = ge.trilu %1 : (tensor<5x8xf16>) -> tensor<5x8xf16>
+    ge.yield %2 : tensor<5x8xf16>
+  } -> tensor<5x8xf16>
+  return %0 : tensor<5x8xf16>
 }
