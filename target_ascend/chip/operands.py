@@ -160,9 +160,12 @@ def locator(operand: Operand, base: int, version_bytes: int) -> Locator | int:
     if isinstance(index, int):
         shift = index % count * version_bytes
         return start + shift if isinstance(start, int) else lambda counters: start(counters) + shift
-    if isinstance(start, int):
-        return lambda counters: start + index(counters) % count * version_bytes
-    return lambda counters: start(counters) + index(counters) % count * version_bytes
+    if not isinstance(start, int):
+        return lambda counters: start(counters) + index(counters) % count * version_bytes
+    if len(rotate.index.terms) == 1:  # the usual case in one call
+        const, ((slot, coef),) = rotate.index.const, rotate.index.terms
+        return lambda counters: start + (const + coef * counters[slot]) % count * version_bytes
+    return lambda counters: start + index(counters) % count * version_bytes
 
 
 def extent(sizes: Sequence[int], strides: Sequence[int], width: int) -> tuple[int, int]:

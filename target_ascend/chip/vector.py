@@ -118,6 +118,13 @@ def _elementwise(
 
         return run_half
 
+    if commit is None and len(sources) == 1:
+        (only,) = sources
+        return lambda counters: compute(only(counters), out=target(counters))
+    if commit is None and len(sources) == 2:
+        left, right = sources
+        return lambda counters: compute(left(counters), right(counters), out=target(counters))
+
     def run(counters: Counters) -> None:
         arrays = [read(counters) for read in sources]
         compute(*arrays, out=target(counters))
