@@ -6,24 +6,27 @@
     %s = ge.mul %r, %weight : (tensor<35x8xf32>, tensor<35x1xf32>) -> tensor<35x8xf32>
     // and their sum; %rows is %x with the channels behind, %index and %weight come from %grid
 
-Grids of any rank, regions with a fixed number of points a bin. Where the number of points depends on the regions
+Grids of any rank, regions with a fixed number of points a bin, deformed convolutions of one group. Where the number of points depends on the regions
 (`sampling_ratio = 0`), the operator stays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ge.convolution import DeformConv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, CastOp, MaximumOp, MulOp, SubOp
 from graph_engine.dialects.ge.interning import element_name, tensor_type
+from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp
 from graph_engine.dialects.ge.sampling import GridSampleOp, RoiAlignOp
 from graph_engine.dialects.ge.shape import TransposeOp
@@ -157,6 +160,66 @@ def _region_taps(
     ]
 
 
+class ExpandDeformConv(Pattern):
+    """deform_conv2d of one group -> rows at moved places, weighted, and a product with the filter."""
+
+    name = "expand-deform-conv"
+    root: ClassVar[tuple[type[Operation], ...]] = (DeformConv2dOp,)
+
+    def rewrite(self, op: DeformConv2dOp, rewriter: CountedRewriter) -> bool:
+        batch, channels, *extents = shape_of(op.x)
+        if not expandable(op) or op.group.value.data != 1 or element_name(element_of(op.offset)) not in FLOATS:
+            return False
+        _, outputs, *positions = shape_of(op.result)
+        kernel, parts = shape_of(op.w)[2:], op.offset_group.value.data
+        each, points, count = channels // parts, prod(positions), prod(kernel)
+        s = Sampler()
+        offset = s.as_fp32(s.exact.shaped(op.offset, (batch * parts, count, 2, points)))
+        taps = [
+            _moved_taps(s, s.exact.part(offset, 2, axis), _undeformed(op, axis, positions), extents[axis])
+            for axis in range(2)
+        ]
+        first = (np.arange(batch * parts, dtype=np.float32) * prod(extents)).reshape(-1, 1, 1, 1)
+        starts = s.made.numbers(first, "images") if batch * parts > 1 else None
+        images = s.made.shaped(op.x, (batch * parts, each, *extents))
+        found = s.samples(s.rows_of(images), starts, extents, taps)
+        rows = found[0]
+        for part in found[1:]:
+            rows = s.made.put(AddOp(rows, part))
+        if op.mask is not None:
+            rows = s.made.put(MulOp(rows, s.made.shaped(op.mask, (batch * parts * count * points, 1))))
+        rows = s.made.shaped(rows, (batch, parts * count, points, each))
+        rows = s.made.shaped(s.made.put(TransposeOp(rows, perm=[0, 2, 1, 3])), (batch * points, parts * count * each))
+        w = s.made.shaped(op.w, (outputs, parts, each, count))
+        w = s.made.shaped(s.made.put(TransposeOp(w, perm=[1, 3, 2, 0])), (parts * count * each, outputs))
+        result = s.made.shaped(s.made.put(MatmulOp(rows, w, op.b)), (batch, points, outputs))
+        result = s.made.shaped(s.made.put(TransposeOp(result, perm=[0, 2, 1])), shape_of(op.result))
+        rewriter.replace(op, s.made.needed([result]), [result])
+        return True
+
+
+def _undeformed(op: DeformConv2dOp, axis: int, positions: Sequence[int]) -> Any:
+    """(1, kernel, 1, positions): where the taps of a convolution lie along an axis."""
+    stride, dilation, pad = op.ints("strides")[axis], op.ints("dilations")[axis], op.ints("pads")[axis]
+    across = [np.arange(n).reshape([-1 if i == axis else 1 for i in range(2)]) for n in shape_of(op.w)[2:]]
+    along = [np.arange(n).reshape([-1 if i == axis else 1 for i in range(2)]) for n in positions]
+    taps = np.broadcast_to(across[axis] * dilation, shape_of(op.w)[2:]).reshape(1, -1, 1, 1)
+    places = np.broadcast_to(along[axis] * stride - pad, tuple(positions)).reshape(1, 1, 1, -1)
+    return (taps + places).astype(np.float32)
+
+
+def _moved_taps(s: Sampler, offset: SSAValue, places: Any, extent: int) -> Taps:
+    """The neighbours of places that offsets move; outside have no weight."""
+    place = s.put(AddOp(offset, s.made.numbers(places, "places")))
+    return [
+        (
+            s.clipped(position, 0.0, extent - 1.0),
+            s.put(MulOp(weight, s.where_inside(position, 0.0, extent - 1.0))),
+        )
+        for position, weight in s.taps(place, "linear")
+    ]
+
+
 @dataclass(frozen=True)
 class ExpandSampling(GePass):
     """Applies the patterns above."""
@@ -165,4 +228,4 @@ class ExpandSampling(GePass):
     numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ExpandGridSample(), ExpandRoiAlign()])
+        apply_patterns(op, [ExpandGridSample(), ExpandRoiAlign(), ExpandDeformConv()])
