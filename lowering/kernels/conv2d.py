@@ -199,7 +199,7 @@ class _ConvWriter:
             return [Piece(number, 0, k1) for number in range(shape.filters)]
         n = shape.n1 if shape.groups > 1 else tiling.n_share * shape.n_unit
         count = n * k1 * shape.fractal * shape.weights.bytes
-        size = weight_part(k1, count) if tiling.resident else k1
+        size = weight_part(k1, count, tiling.kt) if tiling.resident else k1
         return [Piece(0, start, min(size, k1 - start)) for start in range(0, k1, size)]
 
     def _bias(self) -> list[Buf]:

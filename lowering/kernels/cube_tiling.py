@@ -26,10 +26,13 @@ RESIDENT, RELOADED, STREAMED = "resident", "reloaded", "streamed"
 """Weights of a core that stay in L1; that come again for each band; that come with the input, a part of K at a time."""
 
 WEIGHT_PARTS, PART_BYTES = 3, 32768
-"""Weights that stay come in so many parts, of at least so many bytes: more would hide little more and cost flags. The number
-is odd, so that two versions of L0 alternate across all of them."""
+"""Weights that stay come in so many parts at most, of at least so many bytes: more would hide little more and cost flags."""
 
-NEARLY_EQUAL = 1.08
+STEP_ENTRIES = 4
+"""Instructions of MTE1 a matrix step: two loads to L0, a flag before and one behind. S issues in order, so that a load to L1 is
+issued when no more steps in front of it are left than MTE1's queue holds."""
+
+NEARLY_EQUAL = 1.03
 """Bounds within this factor count as equal: they leave out more than that (start-up, flags, short bursts)."""
 
 
@@ -65,9 +68,20 @@ class ConvTiling:
         return groups + ([(full, full + 1, tail)] if tail else [])
 
 
-def weight_part(k1: int, weight_bytes: int) -> int:
-    """Blocks of K in a part of weights that stay."""
-    return -(-k1 // WEIGHT_PARTS) if weight_bytes >= WEIGHT_PARTS * PART_BYTES else k1
+def weight_part(k1: int, weight_bytes: int, kt: int) -> int:
+    """Blocks of K in a part of weights that stay: half, or a third where the versions of L0 would not alternate from half to
+    half."""
+    if weight_bytes < WEIGHT_PARTS * PART_BYTES:
+        return k1
+    half = -(-k1 // 2)
+    return -(-k1 // WEIGHT_PARTS) if stumbles(half, kt) else half
+
+
+def stumbles(k1: int, kt: int) -> bool:
+    """Whether steps of so many blocks of K end with the version of L0 that the next ones begin with: an odd number of them,
+    the last one shorter, and so no part of their loop."""
+    steps = -(-k1 // kt)
+    return steps % 2 == 1 and k1 % -(-k1 // steps) != 0
 
 
 def halves(n: int) -> Iterator[int]:
@@ -119,10 +133,6 @@ def choose_conv_tiling(shape: ConvShape, epilogue: Epilogue | Requantise, soc: S
             break
     else:
         raise NoKernel("the input of 16 outputs of one row and one tile of the weights do not fit L1")
-    whole = [tiling for tiling in found if tiling.c1 == shape.read_c1]
-    least = min(tiling.cycles for tiling in found)
-    if whole and min(tiling.cycles for tiling in whole) <= least * NEARLY_EQUAL:
-        found = whole
     # Among nearly equal ones the tiling with the fewest steps: larger tiles reuse L0 more and issue less.
     close = min(tiling.cycles for tiling in found) * NEARLY_EQUAL
     return min((t for t in found if t.cycles <= close), key=lambda t: (t.steps, t.cycles))
@@ -176,6 +186,19 @@ def _band_choices(shape: ConvShape, cores: int, versions: int, soc: Soc) -> list
     return bands
 
 
+def _part_of_channels(shape: ConvShape, soc: Soc, m1: int, nt: int, most: int) -> int:
+    """Of so many blocks of input channels at most, those whose matrix steps MTE1's queue holds, in even steps if it can be."""
+    kt = max(1, min(soc.buffers["l0a"] // m1, soc.buffers["l0b"] // nt) // (2 * FRACTAL))
+    ahead = max(1, min(most, (soc.sync.queue_depth // STEP_ENTRIES + 1) * kt // shape.taps))
+
+    def steps(c1: int) -> tuple[float, int]:
+        each = -(-c1 * shape.taps // kt) + stumbles(c1 * shape.taps, kt)
+        return -(-shape.c1 // c1) * each, -c1
+
+    fewest = -(-shape.c1 // ahead)
+    return min({1, *(-(-shape.c1 // (fewest + more)) for more in range(5))}, key=steps)
+
+
 def _candidate(
     shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, band: tuple[int, int], wanted: int, n_cores: int, units: int, n_share: int,
     nt: int, way: str, versions: int, l0c: int,
@@ -194,9 +217,9 @@ def _candidate(
     c1 = shape.read_c1
     if way == STREAMED:
         most = soc.buffers["l1"] * c1 // (versions * (x_bytes + w_bytes))
-        if not 0 < most < c1 or m1 > 16:
+        if not most or m1 > 16:
             return None
-        c1 = -(-c1 // -(-c1 // most))
+        c1 = _part_of_channels(shape, soc, m1, nt, min(most, c1 - 1))
     elif x_bytes * (versions if many_bands else 1) + w_bytes * (versions if many_weights else 1) > soc.buffers["l1"]:
         return None
     vectors = 64 * n * (int(shape.bias) + sum(side.kind == "channel" for side in epilogue.inputs)) * 2
@@ -214,7 +237,7 @@ def _candidate(
     l2_rate = min(float(l2.bytes_per_cycle), soc.l2.total_bytes_per_cycle / (m_cores * n_cores))
     n_tiles, m_tiles = -(-n // nt), -(-m1 // tile.mt)
     parts = -(-shape.read_c1 // c1)
-    part = weight_part(shape.k1, w_bytes) if resident and shape.filters == 1 else shape.blocks_of_k(c1)
+    part = weight_part(shape.k1, w_bytes, tile.kt) if resident and shape.filters == 1 else shape.blocks_of_k(c1)
     k_tiles = -(-shape.k1 // part) * -(-part // tile.kt)
     loads = share * groups
     k1 = shape.filters * shape.k1
@@ -222,7 +245,10 @@ def _candidate(
     x_readers = n_cores if shape.groups == 1 else 1
     # Layers find their input in L2 or in DDR: half and half.
     x_load = x_bytes * (max(1 / (ddr_rate * x_readers), 1 / l2_rate) + 1 / l2_rate) / 2
-    w_load = k1 * n * FRACTAL * max(1 / (ddr_rate * m_cores), 1 / l2_rate)
+    # Cores fetch weights together where they do it alike: once and for all, for one band each, or for bands that are all equal.
+    alike = share == 1 or (not any(shape.pads) and (bands % share, shape.ho % rows, shape.wo % columns) == (0, 0, 0))
+    together = m_cores if resident or alike else 1
+    w_load = k1 * n * FRACTAL * max(1 / (ddr_rate * together), 1 / l2_rate)
     mte2 = loads * x_load + groups * w_load
     if not resident:
         mte2 += (loads - groups) * k1 * n * FRACTAL / l2_rate
@@ -231,7 +257,8 @@ def _candidate(
     tiles = sum(s.kind == "tile" for s in epilogue.inputs)
     y_bytes = loads * m1 * n * 256 * (1 if shape.quantised else 2)
     mte2 += tiles * y_bytes / l2_rate
-    mte2 += ddr.latency_cycles * (
+    # Moves are requested ahead, so that their latencies pass while others transfer.
+    mte2 += soc.sync.gm_move_cycles * (
         loads * (n_tiles * parts if way == STREAMED else 1) + (0 if resident else loads * n_tiles * parts)
     )
     steps = loads * n_tiles * m_tiles * k_tiles * shape.filters
@@ -251,12 +278,22 @@ def _candidate(
     else:
         w_first *= part / shape.k1
     first = x_first + w_first + 2 * ddr.latency_cycles
+    if stumbles(part, tile.kt):
+        turn = left.latency_cycles + tile.kt * (tile.mt * FRACTAL / left.bytes_per_cycle + tile.nt)
+        mte1 += turn * steps / -(-part // tile.kt)
+        cube += turn * steps / -(-part // tile.kt)
     computed = max(cube, mte1, vec, mte3)
     last = computed / loads / (n_tiles * parts if not resident else 1)
     drain = (vec + mte3) / (loads * n_tiles * m_tiles)
     if tile.mt * nt > soc.buffers["l0c"] // (4 * FRACTAL):  # the next tile waits for the accumulator
         computed += drain * (loads * n_tiles * m_tiles - 1)
     cycles = max(first + computed, mte2 + 0.5 * mte3 + last) + drain
+    # What L1 holds at a time is multiplied in so many steps; the next is on its way during those alone that the queue holds.
+    if (turns := {RESIDENT: loads, RELOADED: loads * n_tiles, STREAMED: loads * n_tiles * parts}[way]) > 1:
+        ahead = min(1.0, (soc.sync.queue_depth / STEP_ENTRIES + 1) * turns / steps)
+        again = (loads - 1) * x_load if resident else mte2 * (1 - 1 / turns)
+        again += ddr.latency_cycles * (turns - 1) * (ahead < 1)
+        cycles = max(cycles, first + computed * (1 - ahead * (1 - 1 / turns)) + again + drain)
     if resident:  # the first band waits for all weights
         cycles = max(cycles, x_first + w_load / groups + computed * (1 - (1 - part / shape.k1) / share))
     if versions == 1:
