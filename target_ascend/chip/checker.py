@@ -26,37 +26,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from graph_engine.target_ascend.chip.accesses import Access, describe, in_step
 from graph_engine.target_ascend.chip.findings import Finding, FindingLog
-from graph_engine.target_ascend.chip.footprint import Footprint
 from graph_engine.target_ascend.chip.functional import build_step
 from graph_engine.target_ascend.chip.global_order import GlobalOrder, Record
 from graph_engine.target_ascend.chip.memory import GRANULE, GlobalMemory, Memory
-from graph_engine.target_ascend.chip.operands import Core, Counters, Locator, OutOfRange, Site, Step, coalesce, locator
+from graph_engine.target_ascend.chip.operands import Core, Counters, OutOfRange, Site, Step
 from graph_engine.target_ascend.chip.races import PIPES, GranuleClocks, PipeClocks, pipe_name
 from graph_engine.target_ascend.chip.validity import Mask, Plane, Rule, build_rule
-from graph_engine.target_ascend.isa.model import MOST_RAISED, SPECS, DType, Instr, Kernel, Opcode, Operand, Part, Space
+from graph_engine.target_ascend.isa.model import MOST_RAISED, SPECS, DType, Instr, Kernel, Opcode, Part, Space
 from graph_engine.target_ascend.om.program import Location, Segment, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
-
-
-@dataclass(slots=True)
-class _Access:
-    """An operand of a checked instruction."""
-
-    core: Core
-    operand: Operand
-    buffer: int
-    name: str
-    space: Space
-    argument: int
-    where: Locator | int
-    buffer_offset: Locator | int
-    buffer_bytes: int
-    buffer_versions: int
-    versions: int
-    footprint: Footprint
-    write: bool
-    read: bool
 
 
 @dataclass(slots=True)
@@ -263,7 +243,7 @@ class Checker:
             run = build_step(site)
         except OutOfRange:
             run = None
-        accesses = [_describe(site, i) for i in range(len(instr.operands))]
+        accesses = [describe(site, i) for i in range(len(instr.operands))]
         rule = build_rule(site)
 
         def checked(counters: Counters) -> None:
@@ -283,7 +263,7 @@ class Checker:
 
     # One instruction.
 
-    def _locate(self, accesses: list[_Access], counters: Counters, number: int) -> list[tuple[Memory, int]] | None:
+    def _locate(self, accesses: list[Access], counters: Counters, number: int) -> list[tuple[Memory, int]] | None:
         """Memory and byte offset of every operand; None if one lies outside its memory."""
         assert self._kernel is not None
         places: list[tuple[Memory, int]] = []
@@ -319,7 +299,7 @@ class Checker:
                 )
         return places if inside else None
 
-    def _check_alignment(self, access: _Access, offset: int, number: int) -> None:
+    def _check_alignment(self, access: Access, offset: int, number: int) -> None:
         unit = access.operand.dtype.bytes if access.space is Space.GM else self._alignment(access, number)
         start = offset + access.footprint.low
         if start % unit:
@@ -327,14 +307,14 @@ class Checker:
                 "alignment", f"byte {start} of {access.space.name} is no multiple of {unit}", number, access.name
             )
 
-    def _alignment(self, access: _Access, number: int) -> int:
+    def _alignment(self, access: Access, number: int) -> int:
         assert self._kernel is not None
         mnemonic = self._log.mnemonic(number)
         if mnemonic == "load_scalar" or (access.write and mnemonic in ("cadd", "cmax", "cmin")):
             return access.operand.dtype.bytes
         return self.soc.alignment.get(access.space.name.lower(), 1)
 
-    def _check_overlap(self, accesses: list[_Access], places: list[tuple[Memory, int]], number: int) -> None:
+    def _check_overlap(self, accesses: list[Access], places: list[tuple[Memory, int]], number: int) -> None:
         """A result on a source's bytes that are read after it was written: an instruction goes on from front to back."""
         target, (memory, offset) = accesses[0], places[0]
         if not target.write:
@@ -343,7 +323,7 @@ class Checker:
         for access, (other, at) in zip(accesses[1:], places[1:], strict=True):
             if other is not memory or at + access.footprint.low >= high or at + access.footprint.high <= low:
                 continue
-            if at == offset and _in_step(target.operand, access.operand):
+            if at == offset and in_step(target.operand, access.operand):
                 continue
             mine, theirs = target.footprint.intervals(offset), access.footprint.intervals(at)
             if (both := mine.overlap(theirs)) is not None:
@@ -351,7 +331,7 @@ class Checker:
                 self._log.report("self-overlap", message, number, target.name)
 
     def _order_access(
-        self, accesses: list[_Access], places: list[tuple[Memory, int]], instr: Instr, number: int
+        self, accesses: list[Access], places: list[tuple[Memory, int]], instr: Instr, number: int
     ) -> None:
         pipe = accesses[0].core.part * PIPES + instr.pipe
         time = self._pipes.step(pipe, number)
@@ -376,7 +356,7 @@ class Checker:
                     )
                     self._log.report("pipe-race", message, number, access.name)
 
-    def _masks(self, accesses: list[_Access], places: list[tuple[Memory, int]]) -> list[Mask]:
+    def _masks(self, accesses: list[Access], places: list[tuple[Memory, int]]) -> list[Mask]:
         """Validity of every operand that is read (the destination's first place is kept as well)."""
         masks: list[Mask] = []
         for access, (memory, offset) in zip(accesses, places, strict=True):
@@ -389,7 +369,7 @@ class Checker:
             masks.append(mask)
         return masks
 
-    def _own(self, access: _Access, offset: int, mask: Mask) -> Mask:
+    def _own(self, access: Access, offset: int, mask: Mask) -> Mask:
         owners = self._states[access.core.part].owners[access.space]
         foreign = owners[access.footprint.granules(offset)] != access.buffer
         if not foreign.any():
@@ -404,7 +384,7 @@ class Checker:
 
     def _carry(
         self,
-        accesses: list[_Access],
+        accesses: list[Access],
         places: list[tuple[Memory, int]],
         masks: list[Mask],
         rule: Rule,
@@ -468,41 +448,3 @@ class Checker:
                 self._log.report("unmatched-flag", f"{name}, is waited for and was not set before", number)
 
         return sync
-
-
-def _in_step(target: Operand, source: Operand) -> bool:
-    """Whether element by element, both from the same byte on, no element is written before the one there is read."""
-    if target.dtype.bytes > source.dtype.bytes:
-        return False
-    if target.sizes == source.sizes and target.strides == source.strides:
-        return target.dtype.bytes == source.dtype.bytes or _dense(target)
-    return _dense(target) and _dense(source)
-
-
-def _dense(operand: Operand) -> bool:
-    axes = [(n, s) for n, s in zip(operand.sizes, operand.strides, strict=True) if n > 1]
-    return coalesce([n for n, _ in axes], [[s for _, s in axes]])[1] == [(1,)]
-
-
-def _describe(site: Site, index: int) -> _Access:
-    operand = site.instr.operands[index]
-    buffer = site.buffers[operand.buffer]
-    on_chip = buffer.space is not Space.GM
-    accumulates = SPECS[site.instr.opcode].group == "cube" and site.instr.first_of != ()
-    writes = index == 0 and SPECS[site.instr.opcode].writes
-    return _Access(
-        site.core,
-        operand,
-        operand.buffer,
-        buffer.name,
-        buffer.space,
-        -1 if on_chip else buffer.address,
-        locator(operand, buffer.address if on_chip else 0, buffer.bytes),
-        locator(operand, 0, 0),
-        buffer.bytes,
-        buffer.versions,
-        operand.rotate.count if operand.rotate is not None else 1,
-        Footprint(operand),
-        write=writes,
-        read=not writes or accumulates,
-    )
