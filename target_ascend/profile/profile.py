@@ -189,8 +189,8 @@ class Profile:
         numbered = tuple(replace(task, index=index) for index, task in enumerate(ordered))
         shape = entry.inputs[0].shape if entry.inputs else ()
         pipes = [pipe for pipe in soc.pipes if pipe in Pipe.__members__]
-        if any(task.core_type == MIXED for task in numbered):
-            pipes += [vector_name(Pipe[pipe]) for pipe in pipes]
+        used = {pipe for task in numbered if task.core_type == MIXED for pipe in task.engine_us}
+        pipes += [name for name in map(vector_name, Pipe) if name in used]
         return Profile(
             soc=soc.name,
             model=program.name,

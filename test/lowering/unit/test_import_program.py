@@ -34,15 +34,23 @@ from graph_engine.target_ascend.runtime.device import run
 
 
 @cache
-def compiled(name: str) -> Program:
+def compiled(name: str, soc: str = "Ascend310P3") -> Program:
     module = import_onnx(SMALL[name]())
-    compile_module(module)
+    compile_module(module, soc)
     return emit_program(module, name)
 
 
-@pytest.mark.parametrize("name", ["residual", "grouped", "mlp", "lrn"])
-def test_emitting_the_imported_gives_the_same_program(name: str):
-    program = compiled(name)
+CHIPS = [*((name, "Ascend310P3") for name in ("residual", "grouped", "mlp", "lrn")), ("residual", "Ascend910B3")]
+"""The last one has a kernel of a team of cores, and memory in which these exchange their tiles."""
+
+
+@pytest.mark.parametrize(("name", "soc"), CHIPS)
+def test_emitting_the_imported_gives_the_same_program(name: str, soc: str):
+    program = compiled(name, soc)
+    exchanged = [
+        task for task in program.entry_points[0].streams[0].tasks if isinstance(task, Launch) and task.exchanged
+    ]
+    assert bool(exchanged) is (soc == "Ascend910B3")
     module = import_program(program)
     verify(module)
     again = emit_program(parse(make_context(), Chunk("m.mlir", to_text(module))), name)
