@@ -138,6 +138,22 @@ def convolution() -> Built:
     return b.model("y"), {"x": integers((1, 20, 13, 11), 1, 2), "z": integers((1, 24, 7, 6), 9, 3)}
 
 
+def quantised() -> Built:
+    """8-bit numbers multiplied, scaled for each channel by powers of two and back in 8 bits, which every way out does exactly."""
+    b = GraphBuilder()
+    w = np.random.default_rng(8).integers(-99, 100, (40, 20, 3, 3)).astype(np.int8)
+    scales = (2.0 ** -np.arange(5, 9)).astype(np.float32)[np.arange(40) % 4]
+    zero, none = b.constant("z", np.int8(3)), b.constant("none", np.zeros(40, np.int8))
+    own = [b.constant("s", np.float32(0.5)), zero]
+    x = b.node("DequantizeLinear", [b.node("QuantizeLinear", [b.input("x", (1, 20, 13, 11)), *own]), *own])
+    f = b.node("DequantizeLinear", [b.constant("w", w), b.constant("sw", scales), none], axis=0)
+    steps = np.random.default_rng(9).integers(-400, 400, 40).astype(np.float32)
+    c = b.constant("c", steps * scales * np.float32(0.5))
+    y = b.node("Relu", [b.node("Conv", [x, f, c], pads=[1, 1, 1, 1], strides=[2, 2])])
+    b.node("QuantizeLinear", [y, b.constant("t", np.float32(16)), zero], "y")
+    return b.model("y"), {"x": integers((1, 20, 13, 11), 60, 2)}
+
+
 def product() -> Built:
     """A matrix product with bias, no extent a multiple of 16, K in parts."""
     b = GraphBuilder()
@@ -210,6 +226,7 @@ CASES: dict[str, Callable[[], Built]] = {
     function.__name__: function
     for function in (
         convolution,
+        quantised,
         product,
         attention,
         softmax,

@@ -12,7 +12,12 @@ from harness.schedules import SCHEDULES
 
 from graph_engine.target_ascend.isa.model import CoreKind
 
-SLICE = [("softmax", "Ascend310P3", 2), ("product", "Ascend910B3", 1), ("gathering", "Ascend310B1", 2)]
+SLICE = [
+    ("softmax", "Ascend310P3", 2),
+    ("product", "Ascend910B3", 1),
+    ("gathering", "Ascend310B1", 2),
+    ("quantised", "Ascend910B3", 1),
+]
 """Case, family, places a fault and kernel."""
 
 
