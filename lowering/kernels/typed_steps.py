@@ -174,10 +174,20 @@ EVEN = 1.5 * 2.0**23
 
 
 def quantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
-    """round(x / scale) + zero point, cut to the integers of the result in fp32, which holds them all."""
+    """round(x / scale) + zero point, cut to the integers of the result."""
     x, scale, zero = operands
-    low, high = limits(step.dtype)
-    real = work.vec("div", number(work, x, F32), number(work, scale, F32))
+    return _in_steps(work, work.vec("div", number(work, x, F32), number(work, scale, F32)), zero, step.dtype)
+
+
+def requantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
+    """round(x * factor) + zero point, cut to the integers of the result."""
+    x, factor, zero = operands
+    return _in_steps(work, work.vec("mul", number(work, x, F32), factor.view), zero, step.dtype)
+
+
+def _in_steps(work: Work, real: SSAValue, zero: Value, to: DType) -> SSAValue:
+    """round(real) + zero point, cut to the integers of a type in fp32, which holds them all."""
+    low, high = limits(to)
     work.kb.vec("maxs", real, real, imm=2.0 * (low - high))
     work.kb.vec("mins", real, real, imm=2.0 * (high - low))
     for shift in (EVEN, -EVEN):  # no conversion: the first family has none between fp32 and integers
@@ -185,9 +195,9 @@ def quantise(work: Work, step: Step, operands: Sequence[Value]) -> SSAValue:
     whole = work.vec("add", real, number(work, zero, F32))
     work.kb.vec("maxs", whole, whole, imm=float(low))
     work.kb.vec("mins", whole, whole, imm=float(high))
-    if step.dtype in BYTES:
+    if to in BYTES:
         return converted(work, work.vec("conv", whole, dtype=F16))
-    return narrowed(work, work.vec("conv", whole, dtype=I32), step.dtype)
+    return narrowed(work, work.vec("conv", whole, dtype=I32), to)
 
 
 def limits(dtype: DType) -> tuple[int, int]:
@@ -262,6 +272,10 @@ def _quantised(operands: tuple[DType, ...], result: DType) -> bool:
     return operands[0] in FLOATS and operands[1] in FLOATS and operands[2] is result and result in NARROW
 
 
+def _requantised(operands: tuple[DType, ...], result: DType) -> bool:
+    return operands[:2] == (I32, F32) and operands[2] is result and result in NARROW
+
+
 def _dequantised(operands: tuple[DType, ...], result: DType) -> bool:
     return operands[0] in (*NARROW, I32) and operands[1] in FLOATS and result in FLOATS
 
@@ -300,6 +314,7 @@ _SIGNED, _UNSIGNED = (DType.I8, DType.I16), (DType.U8, DType.U16, U32, DType.U64
 
 TYPED: dict[str, TypedStep] = {
     "ge.quantize": TypedStep(quantise, _quantised),
+    "ge.requantize": TypedStep(requantise, _requantised),
     "ge.dequantize": TypedStep(dequantise, _dequantised),
     "ge.cast": TypedStep(cast, _stored),
     "ge.compare": TypedStep(compare, _stored),

@@ -13,7 +13,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from graph_engine.dialects.ge.elementwise import AddOp
 from graph_engine.dialects.ge.pooling import MaxPoolOp
-from graph_engine.dialects.ge.quantization import DequantizeOp, QuantizeOp
+from graph_engine.dialects.ge.quantization import DequantizeOp, QuantizeOp, RequantizeOp
 from graph_engine.dialects.layout import TransDataOp, nc1hwc0
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.table import select
@@ -50,6 +50,19 @@ def test_to_bytes_and_back(data: st.DataObject) -> None:
     q = bytes_of(rng, shape, dtype)
     back = DequantizeOp(value(shape, name), value((), "f32"), value((), name))
     np.testing.assert_array_equal(run_operator(back, [q, s, z]), (q.astype(np.float32) - zero) * s)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_sums_become_bytes(name: str) -> None:
+    """A factor and a zero point a column."""
+    rng, dtype = np.random.default_rng(6), TYPES[name]
+    x = rng.integers(-30000, 30000, (7, 21)).astype(np.int32)
+    x[0, :2] = 2**31 - 1, -(2**31)
+    factor, zero = rng.uniform(0.001, 0.01, 21).astype(np.float32), bytes_of(rng, (21,), dtype)
+    op = RequantizeOp(value(x.shape, "i32"), value((21,), "f32"), value((21,), name))
+    info = np.iinfo(dtype)
+    want = np.clip(np.rint(x.astype(np.float32) * factor) + zero, info.min, info.max).astype(dtype)
+    np.testing.assert_array_equal(run_operator(op, [x, factor, zero]), want)
 
 
 def test_the_first_family_quantises() -> None:

@@ -195,7 +195,20 @@ def test_every_typed_operator_is_tested_here() -> None:
     tested = {f"ge.{name}" for name in (*FUNCTIONS, "compare", "select", "cast", "and", "or", "xor", "not")}
     elsewhere = {
         f"ge.{name}"
-        for name in ("quantize", "dequantize", "add", "sub", "mul", "neg", "shift", "maximum", "minimum", "div", "mod")
+        for name in (
+            "quantize",
+            "requantize",
+            "dequantize",
+            "add",
+            "sub",
+            "mul",
+            "neg",
+            "shift",
+            "maximum",
+            "minimum",
+            "div",
+            "mod",
+        )
     }
     assert set(TYPED) - elsewhere == tested | {
         f"ge.{name}" for name in ("floor", "ceil", "round", "sign", "abs", "pow")
