@@ -66,7 +66,7 @@ def gain_us(kernels: dict[Operation, Elementwise], soc: Soc) -> float:
     """
     room, members = soc.buffers["l2"], list(kernels)
     apart = sum(elementwise_us(kernel, soc, resident=moved_bytes(kernel) <= room) for kernel in kernels.values())
-    together, _ = elementwise_of(members, [*read_outside(members), *members[-1].results])
+    together, _ = elementwise_of(members, read_outside(members))
     gain = apart - elementwise_us(together, soc, resident=False)
     if gain > 0 or moved_bytes(together) + _made_between(members, room) > room:
         return gain
@@ -139,7 +139,7 @@ def join_block(block: Block, context: RewriteContext, soc: Soc, max_ops: int, ma
         names, gain = [name_of(op) for op in members], gains[members[0]]
         anchor = members[-1].anchor.data if isinstance(members[-1], FusedOp) else members[-1].name
         with context.rewrite("join-vector-ops", members) as rewriter:
-            joint = enclose(rewriter, members, anchor)
+            joint = enclose(rewriter, members, anchor, read_outside(members))
         message = f"one task for {', '.join(names)}: {gain:.1f} us less"
         passed("JoinedTasks", joint, message, operators=names, results=len(joint.results), gain_us=gain)
 

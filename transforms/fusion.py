@@ -53,19 +53,21 @@ def why_not_single(value: SSAValue) -> tuple[str, list[str]]:
 
 
 def gather(rewriter: CountedRewriter, members: Sequence[Operation], anchor: Operation) -> FusedOp:
-    """`enclose` with a remark that tells what was fused."""
+    """`enclose` with the results of the last one and a remark that tells what was fused.
+
+    What others read too of what is made before stays where it is, and is made once more inside.
+    """
     names, kind = [op.name for op in members], anchor.name
-    fused = enclose(rewriter, members, kind)
+    fused = enclose(rewriter, members, kind, members[-1].results)
     passed("Fused", fused, f"fused {', '.join(names)}", anchor=kind, operators=names)
     return fused
 
 
-def enclose(rewriter: CountedRewriter, members: Sequence[Operation], anchor: str) -> FusedOp:
-    """Replaces `members` (in dataflow order, nobody else reads what is made before the last of them stands) by one `ge.fused`.
+def enclose(rewriter: CountedRewriter, members: Sequence[Operation], anchor: str, kept: Sequence[SSAValue]) -> FusedOp:
+    """Makes one `ge.fused` of `members` (in dataflow order) that gives `kept`, and erases those that nobody reads then.
 
-    Its results are those of the last one and, in front of them, all that are read by others. It stands where the last
-    member stood, so everything that any member reads is available. A member that is a `ge.fused` itself gives its
-    operators; inner operators keep their own locations.
+    It stands where the last member stood, so everything that any member reads is available; nobody reads `kept` before.
+    A member that is a `ge.fused` itself gives its operators; inner operators keep their own locations.
     """
     produced = {result for op in members for result in op.results}
     inputs = list(dict.fromkeys(value for op in members for value in op.operands if value not in produced))
@@ -73,26 +75,26 @@ def enclose(rewriter: CountedRewriter, members: Sequence[Operation], anchor: str
     values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for op in members:
         _copy_into(block, op, values)
-    last = members[-1]
-    kept = [*read_outside(members), *last.results]
     block.add_op(YieldOp(*(values[result] for result in kept)))
     fused = FusedOp(inputs, Region(block), anchor=anchor)
     fused.location = fuse(*(op.location for op in members))
     for new, old in zip(fused.results, kept, strict=True):
         new.name_hint = old.name_hint
-    rewriter.insert(fused, InsertPoint.before(last))
+    rewriter.insert(fused, InsertPoint.before(members[-1]))
     for old, new in zip(kept, fused.results, strict=True):
         rewriter.replace_all_uses_with(old, new)
     for op in reversed(members):
-        rewriter.erase(op)
+        if not any(result.uses for result in op.results):
+            rewriter.erase(op)
     return fused
 
 
 def read_outside(members: Sequence[Operation]) -> list[SSAValue]:
-    """What all members but the last one make and others than members read."""
+    """What others than members read of their results, and all that the last one gives."""
     inside = set(members)
     results = (result for op in members[:-1] for result in op.results)
-    return [result for result in results if any(use.operation not in inside for use in result.uses)]
+    read = (result for result in results if any(use.operation not in inside for use in result.uses))
+    return [*read, *members[-1].results]
 
 
 def _copy_into(block: Block, op: Operation, values: dict[SSAValue, SSAValue]) -> None:

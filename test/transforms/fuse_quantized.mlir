@@ -102,3 +102,25 @@ func.func @not_these(%x: tensor<1x2x4x4xi8>, %s: tensor<f32>) -> (tensor<1x1x4x4
   %n = ge.quantize %r, %s, %zx : (tensor<1x2x4x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x4x4xi8>
   return %q, %m, %n : tensor<1x1x4x4xi8>, tensor<1x2x2x2xi8>, tensor<1x2x4x4xi8>
 }
+
+// -----
+
+// A dequantised number that something in front of the addition reads too: it is made once for that, and once more inside.
+
+// CHECK-LABEL: func.func @read_twice
+func.func @read_twice(%a: tensor<1x2x4x4xi8>, %w: tensor<2x2x1x1xf32>) -> (tensor<1x2x4x4xi8>, tensor<1x2x4x4xf32>) {
+  // CHECK: %[[F:.*]] = ge.dequantize %a
+  // CHECK: %[[C:.*]] = ge.conv2d %[[F]], %w
+  // CHECK: %[[Q:.*]] = ge.fused ins(%a,
+  // CHECK: ge.dequantize
+  // CHECK-NEXT: ge.add
+  // CHECK-NEXT: ge.quantize
+  // CHECK: return %[[Q]], %[[C]]
+  %s = ge.constant dense<0.5> : tensor<f32>
+  %z = ge.constant dense<0> : tensor<i8>
+  %f = ge.dequantize %a, %s, %z : (tensor<1x2x4x4xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x4x4xf32>
+  %c = ge.conv2d %f, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %sum = ge.add %f, %f : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %q = ge.quantize %sum, %s, %z : (tensor<1x2x4x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x4x4xi8>
+  return %q, %c : tensor<1x2x4x4xi8>, tensor<1x2x4x4xf32>
+}
