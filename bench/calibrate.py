@@ -47,17 +47,12 @@ class Knob:
 
 
 KNOBS = (
-    Knob(
-        "paths.*@ddr.bytes_per_cycle",
-        (17, 19, 21, 23),
-        "17 is published; 8 x 23 is 95 % of the product page's 204.8 GB/s",
-    ),
-    Knob("paths.*@ddr.latency_cycles", (400,), "200 and 1400 are published, for other chips"),
+    Knob("paths.*@ddr.bytes_per_cycle", (17, 19), "17 is published; 8 x 21 is the share of the chip's 180 GB/s"),
+    Knob("paths.*@ddr.latency_cycles", (400, 1400), "200 and 1400 are published, for other chips"),
     Knob("paths.*@l2.latency_cycles", (100,), "50 is published, for another chip"),
-    Knob("vector.ops", (0.5,), "slopes: half where no two sources meet in a bank group"),
-    Knob("overheads.sw_init_us", (0.5, 1.5, 2.0), "what a task costs besides 0.7 us"),
+    Knob("overheads.sw_init_us", (1.5, 2.0), "what a task costs besides 0.7 us"),
 )
-"""What may be fitted. `vector.ops` is a factor to all slopes."""
+"""What may be fitted. A key `vector.ops` would be a factor to all slopes."""
 
 HOPELESS = 2.5
 

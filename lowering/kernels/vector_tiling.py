@@ -65,8 +65,8 @@ def even_tile(extent: int, tile: int, unit: int = 1) -> int:
 
 
 def cores_for(count: int, soc: Soc) -> int:
-    """Cores for a result of `count` bytes: a share takes at least as long to move as to reach device memory."""
-    path = soc.path("gm", "ub")
+    """Cores for a result of `count` bytes: a share takes at least as long to move as to reach the L2."""
+    path = soc.path("gm", "ub", "l2")
     return max(1, min(soc.vector_cores, count // max(1, path.latency_cycles * path.bytes_per_cycle)))
 
 

@@ -105,11 +105,11 @@ def test_a_full_queue_is_named_by_the_engine_that_starves():
 
 
 def test_a_load_from_device_memory_by_hand():
-    # 21504 bytes out of DDR take 200 + 1024 cycles, then out of the L2 50 + 189
+    # 21504 bytes out of DDR take 800 + 1024 cycles, then out of the L2 50 + 189
     load = load_ub(10752)
     account = accounted(load, load)
-    assert account.engines["MTE2"] == {"issue": 1, "latency": 200, "ddr": 1024, "l2": 189, "launch": 1802}
-    assert account.chain == {"launch": 1802, "S issue": 1, "MTE2 latency": 200, "MTE2 ddr": 1024, "MTE2 l2": 189}
+    assert account.engines["MTE2"] == {"issue": 1, "latency": 800, "ddr": 1024, "l2": 189, "launch": 1802}
+    assert account.chain == {"launch": 1802, "S issue": 1, "MTE2 latency": 800, "MTE2 ddr": 1024, "MTE2 l2": 189}
 
 
 def test_cores_with_less_to_do_are_uneven():

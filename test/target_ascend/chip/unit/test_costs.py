@@ -181,11 +181,11 @@ def test_barriers():
 def test_device_memory_moves():
     path = gm_path(SOC, Space.GM, Space.UB)
     assert gm_cycles(SOC, path, 11400, 0, 1, 1) == (50, 100)
-    assert gm_cycles(SOC, path, 2100, 2100, 1, 1) == (200, 100)
+    assert gm_cycles(SOC, path, 2100, 2100, 1, 1) == (800, 100)
     # eight blocks with their own bytes: each at 21 bytes a cycle
-    assert gm_cycles(SOC, path, 2100, 8 * 2100, 8, 8) == (200, 100)
+    assert gm_cycles(SOC, path, 2100, 8 * 2100, 8, 8) == (800, 100)
     # eight blocks with the same bytes: fetched once, then 114 bytes a cycle out of the L2
-    assert gm_cycles(SOC, path, 11400, 11400, 8, 8) == (200, 100)
+    assert gm_cycles(SOC, path, 11400, 11400, 8, 8) == (800, 100)
 
 
 def test_time_units():
