@@ -116,7 +116,8 @@ def reduced(op: GeOp, ranges: Ranges) -> Bounds:
     x, count = ranges[op.operands[0]], reduced_count(op)
     match op.name.removeprefix("ge.reduce_"):
         case "sum":
-            return terms(x, count)
+            total = terms(x, count)
+            return Bounds(max(total.low, 1.0), total.high) if has_exp_of_zero(op, ranges) else total
         case "sum_square":
             return terms(x.square(), count)
         case "l2":
@@ -128,6 +129,22 @@ def reduced(op: GeOp, ranges: Ranges) -> Bounds:
             return Bounds(0, 1) if x.low >= 0 else Bounds(-1, 1)
         case _:
             return Bounds()
+
+
+def has_exp_of_zero(op: GeOp, ranges: Ranges) -> bool:
+    """Whether `op` adds up exp(x - max(x)), no fewer terms than the maximum is of: one of them is then exp(0)."""
+    exponent = _operand(op.operands[0], "ge.exp", ranges)
+    difference = None if exponent is None else ranges.definition(exponent)
+    if difference is None or difference.name != "ge.sub" or not reduced_count(op):
+        return False
+    x, largest = difference.operands
+    maximum = ranges.definition(_operand(largest, "ge.reshape", ranges) or largest)
+    return (
+        isinstance(maximum, GeOp)
+        and maximum.name == "ge.reduce_max"
+        and ranges.same(maximum.operands[0], x)
+        and shape_of(largest) == kept_shape(maximum) == kept_shape(op)
+    )
 
 
 def reduced_count(op: GeOp) -> float:
