@@ -11,7 +11,8 @@
     ascend.sync.block_wait 1 ...
 
 Each alloc of global memory is one life of its content, and stands in the same loops on all cores of the team. So each slot
-has two flags, "filled" and "free", which count. A slot that never gets a second content in one place needs no "free".
+has two flags, "filled" and "free", which count: the n-th filling waits for the reading `versions` before it, which must have
+been of the same version, so contents take versions in turn. A slot that never gets a second content in one place needs no "free".
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from xdsl.ir import Operation
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.memory import AllocOp, BlocksOp, KernelOp, space_of
 from graph_engine.dialects.ascend.sync import BlockSetOp, BlockWaitOp
-from graph_engine.lowering.kernels.loops import alloc_of, allocs_by_slot, enclosing_loops, instructions_of
+from graph_engine.lowering.kernels.loops import alloc_of, allocs_by_slot, enclosing_loops, in_turn, instructions_of
 from graph_engine.target_ascend.isa.model import Part, Pipe, Space
 from graph_engine.transforms.pass_base import OperatorError
 
 
 def insert_cross_flags(kernel: KernelOp, flags: int) -> None:
-    """Inserts the flags of one kernel. Raises OperatorError if the chip has fewer than `flags` say."""
+    """Inserts the flags of one kernel. Raises OperatorError if they are more than `flags`, which the chip has, and for a slot
+    whose contents do not take its versions in turn."""
     slots = {slot: ops for slot, ops in allocs_by_slot(kernel).items() if space_of(ops[0].memory) is Space.GM}
     if 2 * len(slots) > flags:
         raise OperatorError(kernel, f"needs {2 * len(slots)} cross-core flags, the chip has {flags}")
@@ -53,6 +55,10 @@ def _order(region: BlocksOp, allocs: list[AllocOp], fills: bool, filled: int, fr
     versions = allocs[0].version_count
     runs = sum(prod(loop.trip.value.data for loop in enclosing_loops(op)) for op in allocs)
     refilled = runs > versions
+    for alloc in allocs if versions > 1 else ():
+        if not in_turn(alloc, allocs):
+            slot = alloc.slot.data
+            raise OperatorError(alloc, f"contents of slot {slot} do not take its versions in turn; run double-buffer")
     pipe = (Pipe.FIX if region.part is Part.CUBE else Pipe.MTE3) if fills else Pipe.MTE2
     block = region.body.block
     for alloc in allocs:

@@ -7,6 +7,7 @@ rotation through versions allows, and views are written where they are used. Enc
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,7 +21,7 @@ from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
 from graph_engine.dialects.ascend.sync import BarrierOp, BlockSetOp, BlockWaitOp, SetFlagOp, WaitFlagOp
 from graph_engine.dialects.ascend.vec import CmpOp
-from graph_engine.dialects.ge.interning import element_type
+from graph_engine.dialects.ge.interning import element_type, ints_attr
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import (
     ACTIVATIONS,
@@ -61,6 +62,15 @@ def _operands(nodes: tuple[Node, ...]) -> Iterator[Operand]:
             yield from _operands(node.body)
 
 
+@dataclass(frozen=True)
+class Place:
+    """The depth of the body that an alloc stands in, its phase, and its turns where they are not those of its body alone."""
+
+    depth: int
+    phase: int = 0
+    turns: tuple[int, ...] = ()
+
+
 class _Decoder:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
@@ -73,7 +83,7 @@ class _Decoder:
         self.registers: dict[int, SSAValue] = {}
         self.blocks: list[Block] = []
         self.trips: list[int] = []
-        self.allocs: dict[tuple[int, int, int], SSAValue] = {}
+        self.allocs: dict[tuple[int, Place], SSAValue] = {}
         self.views: dict[tuple[int, Operand], SSAValue] = {}
 
     def run(self) -> KernelOp:
@@ -111,7 +121,7 @@ class _Decoder:
             else:
                 raise GraphEngineError(f"kernel {self.kernel.name}: blocks inside of a body")
         depth = len(self.blocks)
-        self.allocs = {key: value for key, value in self.allocs.items() if key[1] < depth}
+        self.allocs = {key: value for key, value in self.allocs.items() if key[1].depth < depth}
         self.views = {key: value for key, value in self.views.items() if key[0] < depth}
         self.counters.pop()
         self.blocks.pop()
@@ -122,16 +132,19 @@ class _Decoder:
         values = {**dict(enumerate(self.counters)), **self.registers}
         return Expr(affine.const, {values[slot]: coef for slot, coef in affine.terms})
 
-    def place(self, rotate: Rotate | None) -> tuple[int, int]:
-        """(depth of the body, phase) in which an alloc rotates that way."""
+    def place(self, rotate: Rotate | None) -> Place:
+        """Where an alloc rotates that way."""
         if rotate is None:
-            return 1, 0
-        index = Affine()
+            return Place(1)
+        terms, index = dict(rotate.index.terms), Affine()
         for depth in range(1, len(self.blocks) + 1):
             if depth > 1:
                 index = index * self.trips[depth - 1] + Affine(0, ((depth - 1, 1),))
             if index.terms == rotate.index.terms:
-                return depth, rotate.index.const
+                return Place(depth, rotate.index.const)
+        if 0 not in terms and max(terms) < len(self.blocks) and max(terms.values()) < rotate.count:
+            turns = tuple(terms.get(depth, 0) for depth in range(1, max(terms) + 1))
+            return Place(len(turns) + 1, rotate.index.const, turns)
         raise GraphEngineError(f"kernel {self.kernel.name}: a buffer does not rotate with the loops around it")
 
     def buffer(self, operand: Operand) -> SSAValue:
@@ -139,17 +152,19 @@ class _Decoder:
         buffer = self.kernel.buffers[operand.buffer]
         if operand.buffer < len(self.arguments):
             return self.arguments[buffer.address]
-        depth, phase = self.place(operand.rotate)
-        key = (operand.buffer, depth, phase)
+        place = self.place(operand.rotate)
+        key = (operand.buffer, place)
         if key not in self.allocs:
             alloc = AllocOp(buffer.name, _memref(buffer, self.dtypes[operand.buffer]))
             values = {"address": buffer.address, "bytes": buffer.bytes}
             if buffer.versions > 1:
                 values["versions"] = buffer.versions
-            if phase:
-                values["phase"] = phase
+            if place.phase:
+                values["phase"] = place.phase
             alloc.properties.update({name: IntegerAttr(value, 64) for name, value in values.items()})
-            block = self.blocks[depth - 1]
+            if place.turns:
+                alloc.properties["turns"] = ints_attr(place.turns)
+            block = self.blocks[place.depth - 1]
             if block.first_op is None:
                 block.add_op(alloc)
             else:

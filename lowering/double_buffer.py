@@ -2,8 +2,8 @@
 
     ascend.alloc "x_l1" : memref<...>   ->   ascend.alloc "x_l1" versions(2) : memref<...>
 
-`phase` lets allocs that follow one another in straight code alternate as well. A slot qualifies if one core
-refills it and more than one pipe touches it. Smaller slots come first; a slot that would not fit its space twice
+`phase` lets allocs that follow one another in straight code alternate as well. What cores of a team exchange takes its
+versions strictly in turn. Another slot qualifies if one core refills it and more than one pipe touches it. Smaller slots come first; a slot that would not fit its space twice
 stays single.
 """
 
@@ -17,7 +17,15 @@ from xdsl.dialects.builtin import ModuleOp
 
 from graph_engine.dialects.ascend.affine import i64_attr
 from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
-from graph_engine.lowering.kernels.loops import allocs_by_slot, enclosing_loops, instructions_of, slot_bytes
+from graph_engine.dialects.ge.interning import ints_attr
+from graph_engine.lowering.kernels.loops import (
+    allocs_by_slot,
+    contents_before,
+    enclosing_loops,
+    in_turn,
+    instructions_of,
+    slot_bytes,
+)
 from graph_engine.target_ascend.isa.model import Space
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.pass_base import EXACT, GePass
@@ -45,6 +53,18 @@ def _double(allocs: list[AllocOp]) -> None:
             op.phase = i64_attr(1)
 
 
+def _take_turns(allocs: list[AllocOp]) -> None:
+    """Two versions; of two contents that follow one another on a core none has the other's, in whatever loops they stand."""
+    for op in allocs:
+        op.versions = i64_attr(2)
+        before = contents_before(op, allocs)
+        if before.const % 2:
+            op.phase = i64_attr(1)
+        if not in_turn(op, allocs):
+            turns = (before.terms.get(loop.body.block.args[0], 0) % 2 for loop in enclosing_loops(op))
+            op.properties["turns"] = ints_attr(tuple(turns))
+
+
 def double_buffer(kernel: KernelOp, soc: Soc) -> None:
     """Sets `versions` on the allocs of every slot that qualifies and fits."""
     slots = allocs_by_slot(kernel)
@@ -59,10 +79,10 @@ def double_buffer(kernel: KernelOp, soc: Soc) -> None:
     for slot in sorted(slots, key=lambda s: sizes[s]):
         space = spaces[slot]
         contents = [region[slot] for region in by_core if slot in region]
-        if space is Space.GM:  # filled on one core and read on others
+        if space is Space.GM:  # filled on one core and read on others, with flags that count
             if any(len(allocs) > 1 or any(map(enclosing_loops, allocs)) for allocs in contents):
                 for allocs in contents:
-                    _double(allocs)
+                    _take_turns(allocs)
             continue
         if any(map(_refilled, contents)) and used[space] + sizes[slot] <= soc.buffers[space.name.lower()]:
             used[space] += sizes[slot]

@@ -41,7 +41,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, i64_attr, parse_expr, print_expr, verify_expr
-from graph_engine.dialects.ge.interning import string_attr
+from graph_engine.dialects.ge.interning import ints_attr, string_attr
 from graph_engine.dialects.operator_class import Operator, operands_of
 from graph_engine.dialects.traits import VerifiedByForm
 from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Space
@@ -265,6 +265,8 @@ class KernelOp(Operator):
             other = slots.setdefault(op.slot.data, op)
             if other.memory.type.memory_space != op.memory.type.memory_space:
                 raise VerifyException(f"ascend.kernel: the allocs of slot {op.slot.data} are in different spaces")
+            if op.turns is not None and len(op.turns) != (loops := _loops_around(op)):
+                raise VerifyException(f"ascend.alloc: {len(op.turns)} turns in {loops} loops")
             if other.version_count != op.version_count:
                 counts = f"{other.version_count} and {op.version_count}"
                 raise VerifyException(f"ascend.kernel: the allocs of slot {op.slot.data} have {counts} versions")
@@ -403,13 +405,21 @@ class LoopOp(Operator):
         return op
 
 
+def _loops_around(op: Operation) -> int:
+    parent, count = op.parent_op(), 0
+    while isinstance(parent, LoopOp):
+        parent, count = parent.parent_op(), count + 1
+    return count
+
+
 @irdl_op_definition
 class AllocOp(Operator):
     """On-chip storage for one run of the enclosing body, or, in global memory, what cores of a team exchange in it.
 
     Allocs of one `slot` share storage, and their contents never live at the same time. `double-buffer` sets
     `versions` and `phase` (added to the running number of the content that picks the version), `plan-onchip-buffers` sets `address` (bytes in the space) and `bytes` (of one version).
-    In global memory `address` is the number of the kernel's argument from the start.
+    In global memory `address` is the number of the kernel's argument from the start. `turns`, of each loop around, outermost
+    first, says by how many versions a run of it moves on, where that is not what runs of this body alone would give.
     """
 
     name = "ascend.alloc"
@@ -417,6 +427,7 @@ class AllocOp(Operator):
     slot = prop_def(StringAttr)
     versions = opt_prop_def(IntegerAttr.constr(i64))
     phase = opt_prop_def(IntegerAttr.constr(i64))
+    turns = opt_prop_def(DenseArrayBase.constr(i64))
     address = opt_prop_def(IntegerAttr.constr(i64))
     bytes = opt_prop_def(IntegerAttr.constr(i64))
     memory = result_def(MemRefType)
@@ -438,6 +449,9 @@ class AllocOp(Operator):
             raise VerifyException("ascend.alloc: in global memory it is an argument, whose number is the address")
         if self.version_count < 1:
             raise VerifyException(f"ascend.alloc: versions must be at least 1, got {self.version_count}")
+        turns = self.turns.get_values() if self.turns is not None else ()
+        if not all(0 <= int(turn) < self.version_count for turn in turns):
+            raise VerifyException(f"ascend.alloc: turns must be less than {self.version_count} versions, got {turns}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -446,6 +460,8 @@ class AllocOp(Operator):
             value = self.properties.get(key)
             if isinstance(value, IntegerAttr):
                 printer.print_string(f" {key}({value.value.data})")
+        if self.turns is not None:
+            printer.print_string(f" turns({', '.join(map(str, self.turns.get_values()))})")
         printer.print_string(" : ")
         printer.print_attribute(self.memory.type)
 
@@ -457,6 +473,9 @@ class AllocOp(Operator):
             if parser.parse_optional_keyword(key):
                 with parser.in_parens():
                     values[key] = i64_attr(parser.parse_integer())
+        if parser.parse_optional_keyword("turns"):
+            turns = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
+            values["turns"] = ints_attr(tuple(turns))
         parser.parse_punctuation(":")
         ty = parser.parse_type()
         if not isinstance(ty, MemRefType):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -32,7 +33,34 @@ def running_index(op: Operation) -> Expr:
 
 def version_index(alloc: AllocOp) -> Expr:
     """Which content of its slot an alloc holds; modulo the slot's versions this picks the version."""
-    return running_index(alloc) + (alloc.phase.value.data if alloc.phase is not None else 0)
+    index = running_index(alloc)
+    if alloc.turns is not None:
+        index = Expr()
+        for loop, turns in zip(enclosing_loops(alloc), alloc.turns.get_values(), strict=True):
+            index = index + Expr.of(loop.body.block.args[0]) * int(turns)
+    return index + (alloc.phase.value.data if alloc.phase is not None else 0)
+
+
+def contents_before(alloc: AllocOp, allocs: Sequence[AllocOp]) -> Expr:
+    """How many contents of its slot a core fills before that of `alloc`; `allocs`: all of the slot there, in program order."""
+    around, index = enclosing_loops(alloc), Expr()
+    before = True
+    for other in allocs:
+        before = before and other is not alloc
+        loops = enclosing_loops(other)
+        shared = sum(1 for a, b in zip(around, loops, strict=False) if a is b)
+        trips = [loop.trip.value.data for loop in loops]
+        for depth, loop in enumerate(around[:shared]):
+            index = index + Expr.of(loop.body.block.args[0]) * prod(trips[depth + 1 :])
+        if before:
+            index = index + prod(trips[shared:])
+    return index
+
+
+def in_turn(alloc: AllocOp, allocs: Sequence[AllocOp]) -> bool:
+    """Whether `alloc` takes the version that follows the one before, whatever loops have come to."""
+    apart = version_index(alloc) + contents_before(alloc, allocs) * -1
+    return not any(number % alloc.version_count for number in (apart.const, *apart.terms.values()))
 
 
 def alloc_of(value: SSAValue) -> AllocOp | None:

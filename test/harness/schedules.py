@@ -2,7 +2,8 @@
 
 A core's scalar unit issues in program order; every other pipe runs its own queue in order, and waits for flags and
 barriers alone. `Schedule(last=p)` lets pipe p run only when nothing else can: whatever is not forced to come after an
-instruction of p then comes before it. Six such orders reverse every pair of accesses that may be reversed at all.
+instruction of p then comes before it. Six such orders reverse every pair of accesses that may be reversed at all. Of a
+team the first core always goes as far as it can, and the others one instruction at a time: whatever lets it go on early shows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from graph_engine.target_ascend.chip.memory import GlobalMemory
 from graph_engine.target_ascend.chip.operands import Counters, Site, Step
 from graph_engine.target_ascend.chip.teams import CrossFlags
 from graph_engine.target_ascend.isa.model import FIRST_REGISTER, SLOTS, Instr, Kernel, Opcode, Part, Pipe, Walker
-from graph_engine.target_ascend.om.program import AicpuCall, Launch, Program, Segment
+from graph_engine.target_ascend.om.program import AicpuCall, Launch, Location, Program, Segment
 from graph_engine.target_ascend.runtime.device import bind_memory, find_entry, run_aicpu
 from graph_engine.target_ascend.runtime.schedule import execution_order
 from graph_engine.target_ascend.runtime.stored_tensor import read_tensor
@@ -60,17 +61,24 @@ def run_in_order(program: Program, inputs: Sequence[Array], schedule: Schedule) 
     for step in execution_order(point):
         task = step.task
         if isinstance(task, Launch):
-            kernel, blocks = program.kernels[task.kernel], range(task.block_dim)
-            for part in kernel.parts:
-                engine.core_of(part).args[:] = [memory.bind(location) for location in task.args]
-            launch = _Launch(kernel, engine)
-            with np.errstate(all="ignore"), single_blas_thread():
-                for block in reversed(blocks) if schedule.reverse else blocks:
-                    launch.run(block, schedule)
+            launch_in_order(engine, program.kernels[task.kernel], task.args, schedule, range(task.block_dim))
         elif isinstance(task, AicpuCall):
             run_aicpu(memory, task)
     outputs = [read_tensor(memory, tensor).copy() for tensor in point.outputs]
     return outputs, _content(memory)
+
+
+def launch_in_order(
+    engine: FunctionalEngine, kernel: Kernel, args: Sequence[Location], schedule: Schedule, blocks: range | None = None
+) -> None:
+    """One launch of a kernel, by default with all of its blocks. Raises Stuck where the order ends in a deadlock."""
+    for part in kernel.parts:
+        engine.core_of(part).args[:] = [engine.gm.bind(location) for location in args]
+    launch = _Launch(kernel, engine)
+    blocks = range(kernel.block_dim) if blocks is None else blocks
+    with np.errstate(all="ignore"), single_blas_thread():
+        for block in reversed(blocks) if schedule.reverse else blocks:
+            launch.run(block, schedule)
 
 
 def _content(memory: GlobalMemory) -> bytes:
@@ -95,12 +103,12 @@ class _Launch:
         return self.steps[key]
 
     def run(self, block: int, schedule: Schedule) -> None:
-        """One block on fresh memories; each core of a team goes as far as it can before the next one has its turn."""
+        """One block on fresh memories; a step of another core of a team only where the first one waits."""
         parts = self.kernel.parts[::-1] if schedule.reverse else self.kernel.parts
         crossing = CrossFlags[None]()
         cores = [_Core(self, part, block, schedule.last, crossing) for part in parts]
         while not all(core.done for core in cores):
-            if not any([core.advance() for core in cores]):
+            if not cores[0].advance() and not any(core.step() for core in cores[1:]):
                 raise Stuck(f"{self.kernel.name}: block {block} comes to no end")
 
 
@@ -127,9 +135,13 @@ class _Core:
     def advance(self) -> bool:
         """Goes on until it has to wait for another core; whether it got anywhere."""
         moved = False
-        while self.issue() | self.execute_one():
+        while self.step():
             moved = True
         return moved
+
+    def step(self) -> bool:
+        """Issues what it may and runs one instruction; whether it got anywhere."""
+        return self.issue() | self.execute_one()
 
     def issue(self) -> bool:
         """Issues as far as the scalar unit comes, in program order one at a time; whether it came any further."""
@@ -138,7 +150,7 @@ class _Core:
             if self.following is None:
                 found = next(self.issued, None)
                 if found is None:
-                    self.ended = True
+                    self.ended = moved = True
                     break
                 instr, counters = found
                 self.following = instr, [*counters, *[0] * (FIRST_REGISTER - len(counters)), *self.registers]
