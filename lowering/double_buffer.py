@@ -3,8 +3,8 @@
     ascend.alloc "x_l1" : memref<...>   ->   ascend.alloc "x_l1" versions(2) : memref<...>
 
 `phase` lets allocs that follow one another in straight code alternate as well. What cores of a team exchange takes its
-versions strictly in turn. Another slot qualifies if one core refills it and more than one pipe touches it. Smaller slots come first; a slot that would not fit its space twice
-stays single.
+versions strictly in turn, by `turns` of the loops around where it must. Another slot qualifies if one core refills it and
+more than one pipe touches it. Smaller slots come first; a slot that would not fit its space twice stays single.
 """
 
 from __future__ import annotations

@@ -148,3 +148,45 @@ ascend.kernel @each_core_by_itself(%x: memref<1024xf16, #ascend.gm> r, %y: memre
     }
   }
 }
+
+// -----
+
+// What cores of a team exchange takes its versions in turn: a run of the outer loop fills 2 + 1, so it moves on by one, and
+// so do all of its fillings. Counted by its own body alone the first of a run would have the version of the last one before.
+// CHECK-LABEL: @exchanged_in_loops
+ascend.kernel @exchanged_in_loops(%y: memref<256xf32, #ascend.gm> w, %sums: memref<512xf32, #ascend.gm> rw) blocks(1) attributes {core = "mixed"} {
+  ascend.blocks cube %blk = 0 to 1 {
+    // CHECK: ascend.blocks cube
+    ascend.loop %i = 0 to 4 {
+      ascend.loop %j = 0 to 2 {
+        %l0c = ascend.alloc "l0c" : memref<256xf32, #ascend.l0c>
+        // CHECK: ascend.alloc "sums" versions(2) address(1) bytes(1024) turns(1, 1) : memref
+        %ring = ascend.alloc "sums" address(1) bytes(1024) : memref<256xf32, #ascend.gm>
+        ascend.cube.fixpipe %l0c to %ring imm 1.0 : memref<256xf32, #ascend.l0c> to memref<256xf32, #ascend.gm>
+      }
+      %l0c = ascend.alloc "l0c" : memref<256xf32, #ascend.l0c>
+      // The third one has the first version again, in the first run; its own runs move on by one as they are.
+      // CHECK: ascend.alloc "sums" versions(2) address(1) bytes(1024) : memref
+      %ring = ascend.alloc "sums" address(1) bytes(1024) : memref<256xf32, #ascend.gm>
+      ascend.cube.fixpipe %l0c to %ring imm 1.0 : memref<256xf32, #ascend.l0c> to memref<256xf32, #ascend.gm>
+    }
+  }
+  ascend.blocks vector_0 %blk = 0 to 1 {
+    // CHECK: ascend.blocks vector_0
+    ascend.loop %i = 0 to 4 {
+      ascend.loop %j = 0 to 2 {
+        // CHECK: ascend.alloc "sums" versions(2) address(1) bytes(1024) turns(1, 1) : memref
+        %ring = ascend.alloc "sums" address(1) bytes(1024) : memref<256xf32, #ascend.gm>
+      }
+      %ring = ascend.alloc "sums" address(1) bytes(1024) : memref<256xf32, #ascend.gm>
+    }
+  }
+  ascend.blocks vector_1 %blk = 0 to 1 {
+    ascend.loop %i = 0 to 4 {
+      ascend.loop %j = 0 to 2 {
+        %ring = ascend.alloc "sums" address(1) bytes(1024) : memref<256xf32, #ascend.gm>
+      }
+      %ring = ascend.alloc "sums" address(1) bytes(1024) : memref<256xf32, #ascend.gm>
+    }
+  }
+}

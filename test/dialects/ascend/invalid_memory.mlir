@@ -195,3 +195,27 @@ ascend.kernel @k() blocks(1) {
     %v = "ascend.view"(%x, %blk) <{coefs = array<i64: 1, 2>, offset = 0 : i64}> : (memref<16x16xf16, #ascend.ub>, index) -> memref<16x16xf16, #ascend.ub>
   }
 }
+
+// -----
+
+// expected-error@+1 {{ascend.alloc: 1 turns in 2 loops}}
+ascend.kernel @a_turn_for_each_loop() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    ascend.loop %i = 0 to 2 {
+      ascend.loop %j = 0 to 2 {
+        %0 = ascend.alloc "a" versions(2) turns(1) : memref<16xf16, #ascend.ub>
+      }
+    }
+  }
+}
+
+// -----
+
+ascend.kernel @turns_below_versions() blocks(1) {
+  ascend.blocks %blk = 0 to 1 {
+    ascend.loop %i = 0 to 2 {
+      // expected-error@+1 {{turns must be less than 2 versions, got (2,)}}
+      %0 = ascend.alloc "a" versions(2) turns(2) : memref<16xf16, #ascend.ub>
+    }
+  }
+}

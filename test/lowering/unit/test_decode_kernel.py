@@ -6,6 +6,7 @@ import pytest
 from harness.kernels import SOC, compile_kernel
 from xdsl.dialects.builtin import ModuleOp
 
+from graph_engine.dialects.ascend.memory import KernelOp
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.decode_kernel import decode_kernel
 from graph_engine.lowering.encode_kernel import encode_kernel
@@ -19,7 +20,9 @@ from graph_engine.pipelines.printing import to_text
 from graph_engine.pipelines.source import Chunk, parse
 from graph_engine.pipelines.verification import verify
 from graph_engine.target_ascend.isa.model import Blocks, Instr, Kernel, Loop, Node
+from graph_engine.target_ascend.soc.soc import load_soc
 
+SPLIT = load_soc("Ascend910B3")
 RESIDUAL = Epilogue((Step("ge.add", (0, 1)), Step("ge.relu", (2,))), (EpilogueInput("tile"),))
 KERNELS = {
     "conv": build_conv2d(
@@ -29,6 +32,12 @@ KERNELS = {
         "odd", ConvShape(2, 1, 2, 11, 9, 2, 12, 5, (2, 3), (1, 2), (2, 1), (0, 2, 3, 0), False), Epilogue(), SOC
     ),
     "matmul": build_matmul("matmul", MatmulShape(2, 128, 63, bias=True), Epilogue(), SOC),
+    "team with turns": build_conv2d(
+        "team",
+        ConvShape(1, 1, 36, 75, 75, 7, 75, 75, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), False),
+        Epilogue((Step("ge.erf", (0,)), Step("ge.add", (0, 1)), Step("ge.mul", (0, 2)), Step("ge.tanh", (3,)))),
+        SPLIT,
+    ),
 }
 
 
@@ -50,10 +59,12 @@ def renumbered(kernel: Kernel) -> Kernel:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_decoding_is_the_inverse_of_encoding(name: str):
-    kernel = compile_kernel(KERNELS[name].clone())
+    kernel = compile_kernel(KERNELS[name].clone(), SPLIT if name.startswith("team") else SOC)
     module = ModuleOp([decode_kernel(kernel)])
     verify(module)
     (decoded,) = module.ops
+    assert isinstance(decoded, KernelOp)
+    assert ("turns(" in to_text(module)) is ("turns" in name)
     assert renumbered(encode_kernel(decoded)) == renumbered(kernel)
     again = parse(make_context(), Chunk("k.mlir", to_text(module)))
     verify(again)
