@@ -38,6 +38,7 @@ from graph_engine.dialects.ascend.memory import (
 from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
 from graph_engine.dialects.ge.interning import element_type
+from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Pipe, Space
 
 Offset: TypeAlias = "Expr | SSAValue | int"
@@ -197,7 +198,12 @@ class KernelBuilder:
             yield Expr.of(counter)
 
     def tiles(self, extent: int, tile: int, name: str = "i") -> Iterator[tuple[Expr, int]]:
-        """(start, size) of the tiles of 0..extent: full ones in a loop, then the tail peeled."""
+        """(start, size) of the tiles of 0..extent: full ones in a loop, then the tail peeled.
+
+        Raises NoKernel for a tile of nothing: what its kernel works on at once does not fit the chip.
+        """
+        if tile < 1:
+            raise NoKernel("no tile of it fits the chip's buffers")
         full, tail = divmod(extent, tile)
         if full:
             with self.loop(full, name) as i:

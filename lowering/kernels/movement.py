@@ -164,6 +164,8 @@ def _pieces(part: Part, movement: Movement, room: int) -> list[Part]:
     if _round16(axis.write) * 16 <= budget or axis.read != axis.write:
         return [part]
     size, pieces = isqrt(budget) // 16 * 16, list[Part]()
+    if not size:
+        raise NoKernel("not even a square of 16 x 16 fits the unified buffer")
     for start in range(0, axis.write, size):
         count = min(size, axis.write - start)
         dims[short] = replace(axis, read=count, write=count)
