@@ -12,6 +12,7 @@ import onnx
 import pytest
 from models.deep_residual import deep_residual
 from models.light import random_inputs, reference_outputs
+from models.small import GraphBuilder
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.frontend_onnx.importer import import_onnx
@@ -25,6 +26,7 @@ from graph_engine.pipelines.runner import RunOptions, Step, run_steps
 from graph_engine.pipelines.spec import parse_pipeline
 from graph_engine.tools.ge_bisect.main import main
 from graph_engine.tools.ge_opt.main import main as ge_opt
+from graph_engine.tools.ge_translate.main import main as translate
 
 PLUGIN = str(Path(__file__).parents[2] / "plugins" / "lossy_fusion.py")
 ROOT = Path(__file__).parents[3]
@@ -128,6 +130,29 @@ def test_onnxruntime_as_a_script(folder: Path, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "pass 2 of 3: lossy-fusion" in out
     assert re.search(r"^rewrite 2: lossy-fusion/fold-losing-a-bias at node 'node_t5'", out, re.M)
+
+
+def test_a_part_of_the_graph_tells_the_script_of_onnxruntime_nothing(folder: Path) -> None:
+    """A graph with other inputs than the model's, which ge-bisect asks about as it cuts, is neither good nor bad."""
+    import subprocess
+    import sys
+
+    b = GraphBuilder()
+    table = b.constant("table", np.arange(12, dtype=np.float32).reshape(4, 3) / 8)
+    x = b.node("Gather", [table, b.input("ids", (5,), onnx.TensorProto.INT64)], axis=0)
+    onnx.save(b.model(b.node("Add", [x, b.input("x", (5, 3))], "y")), "tokens.onnx")
+    assert translate(["--onnx-to-mlir", "tokens.onnx", "-o", "whole.mlir"]) == 0
+    types = "(tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>"
+    Path("part.mlir").write_text(
+        f"""func.func @main(%x: tensor<5x3xf32> {{ge.name = "x"}}, %t: tensor<5x3xf32>) -> tensor<5x3xf32> {{
+              %y = ge.add %t, %x : {types}
+              func.return %y : tensor<5x3xf32>
+            }}"""
+    )
+    Path("wrong.mlir").write_text(Path("whole.mlir").read_text().replace("ge.add", "ge.sub"))
+    script = [sys.executable, str(ROOT / "docs" / "check_onnxruntime.py"), "tokens.onnx", "1e-3"]
+    codes = [subprocess.run([*script, f"{name}.mlir"]).returncode for name in ("whole", "wrong", "part")]
+    assert codes == [0, 1, 125]
 
 
 def test_pattern_that_a_pass_can_skip_is_skipped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
