@@ -97,7 +97,7 @@ class Validator:
             worst = largest_difference(self.answers, chip_answers(module, self.options))
             if worst.share > bound:
                 raise PassFailed(f"passes {names}: the numbers change: {worst} on the chip (declared {bound:.2g})")
-            self._lines.append(f"{names:<32}{'chip':<12}{bound:>9.2g}{max(worst.share, 0):>11.2g}")
+            self._lines.append(f"{names:<31} {'chip':<12}{bound:>9.2g}{max(worst.share, 0):>11.2g}")
         print(f"{'validated on ' + self.options.title:<44}{'declared':>9}{'measured':>11}", file=sys.stderr)
         for line in self._lines:
             print(line, file=sys.stderr)

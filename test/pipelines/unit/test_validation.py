@@ -39,10 +39,12 @@ def test_every_pass_declares_its_numerics(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_default_pipeline_keeps_its_word(name: str) -> None:
-    """On every small network, on three inputs, down to the modelled chip."""
+def test_default_pipeline_keeps_its_word(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """On every small network, on three inputs, down to the modelled chip, which has a row of the table."""
     module = import_onnx(SMALL[name](seed=11))
     compile_module(module, options=RunOptions(validation=Validation(seed=12, inputs=3, chip=True)))
+    last = capsys.readouterr().err.splitlines()[-1].split()
+    assert last[:4] == ["lower-to-kernels", "to", "assign-addresses", "chip"]
 
 
 F = np.float32
