@@ -3,8 +3,8 @@
     ge-bisect model.onnx --check-script 'python check_onnxruntime.py model.onnx 0.001'
 
 Exits with 0 if every output of the .mlir (last argument) is within the share of its range (default 0.01), with 1 if one
-is not, and with 125, which tells nothing, if the .mlir does not run on the model's inputs: ge-bisect also asks about parts
-of a graph, which read what the model computes inside.
+is not, and with 125, which tells nothing, if the .mlir has other inputs or outputs: ge-bisect also asks about parts of a
+graph, which read and give what the model computes inside.
 """
 
 import subprocess
@@ -31,7 +31,9 @@ def main() -> int:
         np.savez(f"{folder}/inputs.npz", **feeds)
         ge_run = Path(sys.executable).with_name("ge-run")
         flags = ["--engine", "reference", "--input", f"{folder}/inputs.npz", "--output", folder]
-        if subprocess.run([ge_run, "--model", module, *flags], capture_output=True).returncode:
+        done = subprocess.run([ge_run, "--model", module, *flags], capture_output=True, text=True)
+        names = [value.name for value in session.get_outputs()]
+        if done.returncode or any(f"output {i} '{name}'" not in done.stdout for i, name in enumerate(names)):
             return 125
         for index, right in enumerate(session.run(None, feeds)):
             found = np.load(f"{folder}/{Path(module).stem}_output_{index}.npy")

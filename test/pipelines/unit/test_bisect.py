@@ -133,7 +133,7 @@ def test_onnxruntime_as_a_script(folder: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_part_of_the_graph_tells_the_script_of_onnxruntime_nothing(folder: Path) -> None:
-    """A graph with other inputs than the model's, which ge-bisect asks about as it cuts, is neither good nor bad."""
+    """A graph with other inputs or outputs, which ge-bisect asks about as it cuts, is neither good nor bad."""
     import subprocess
     import sys
 
@@ -149,10 +149,14 @@ def test_a_part_of_the_graph_tells_the_script_of_onnxruntime_nothing(folder: Pat
               func.return %y : tensor<5x3xf32>
             }}"""
     )
-    Path("wrong.mlir").write_text(Path("whole.mlir").read_text().replace("ge.add", "ge.sub"))
+    whole = Path("whole.mlir").read_text()
+    Path("wrong.mlir").write_text(whole.replace("ge.add", "ge.sub"))
+    Path("inside.mlir").write_text(
+        whole.replace("return %y", "return %x").replace('ge.name = "y"', 'ge.name = "inside"')
+    )
     script = [sys.executable, str(ROOT / "docs" / "check_onnxruntime.py"), "tokens.onnx", "1e-3"]
-    codes = [subprocess.run([*script, f"{name}.mlir"]).returncode for name in ("whole", "wrong", "part")]
-    assert codes == [0, 1, 125]
+    codes = [subprocess.run([*script, f"{name}.mlir"]).returncode for name in ("whole", "wrong", "part", "inside")]
+    assert codes == [0, 1, 125, 125]
 
 
 def test_pattern_that_a_pass_can_skip_is_skipped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
