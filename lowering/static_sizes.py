@@ -30,9 +30,8 @@ def require_static_sizes(function: FuncOp) -> None:
         if any(map(_unknown, op.result_types)) and not any(map(_unknown, op.operand_types))
     ]
     if inputs:
-        raise GraphEngineError(
-            "\n  ".join(["sizes must be known to plan the chip's memory; give input shapes:", *_some(inputs)])
-        )
+        advice = "sizes must be known to plan the chip's memory; give input shapes by --input-shape as you import:"
+        raise GraphEngineError("\n  ".join([advice, *_some(inputs)]))
     if makers:
         advice = "the chip's memory is planned before the run, but sizes depend on data (the reference can run this):"
         raise GraphEngineError("\n  ".join([advice, *_some(makers)]))

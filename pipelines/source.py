@@ -70,8 +70,8 @@ class Chunk:
 
 
 def one_line(message: str) -> str:
-    """xDSL's messages spread over lines; ours are one."""
-    return "; ".join(line.strip() for line in message.strip().splitlines() if line.strip())
+    """xDSL's messages spread over lines; ours are one. A line behind a colon needs no semicolon."""
+    return "; ".join(line.strip() for line in message.strip().splitlines() if line.strip()).replace(":; ", ": ")
 
 
 _SHAPED_TYPE = re.compile(r'(?:tensor|memref)<(?:[^<>"]|"[^"\\\n]*"|<(?:[^<>"]|<[^<>"]*>)*>)*>')
