@@ -33,7 +33,7 @@ from graph_engine.dialects.ge.pooling import MaxPool3dOp
 from graph_engine.dialects.ge.quantization import Conv2dIntegerOp
 from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp
 from graph_engine.dialects.ge.sampling import ResizeOp
-from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
+from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from graph_engine.dialects.ge.upsampling import repeats_pixels
 from graph_engine.dialects.layout import (
     NC1HWC0,
@@ -49,6 +49,7 @@ from graph_engine.dialects.layout import (
     nc1hwc0_c04,
     ndc1hwc0,
 )
+from graph_engine.transforms.orientation import TO_NCHW
 from graph_engine.transforms.padding import (
     all_zero,
     elementwise_padding,
@@ -230,7 +231,8 @@ class FormatRules:
     def _takes_pixels(self, op: Conv2dOp, given: Format) -> bool:
         """Whether a convolution of few channels has them in pixels of their own, unless they come in blocks of C0.
 
-        K is never longer then, and the input a part of what it is in blocks. The filter is packed while compiling.
+        K is never longer then, and the input a part of what it is in blocks. The filter is packed while compiling. Pixels
+        that come in NHWC are converted to blocks in one task, which no kernel does to pixels of four.
         """
         few = 0 < shape_of(op.x)[1] <= PIXEL == self.small.get(element_name(element_of(op.x)))
         if not few or op.group.value.data != 1 or isinstance(given, NC1HWC0):
@@ -238,8 +240,12 @@ class FormatRules:
         region = op.parent_op()
         inside = isinstance(region, FusedOp)
         shared = inside and len(list(op.x.uses)) > 1
-        w = region.inputs[op.w.index] if inside and isinstance(op.w, BlockArgument) else op.w
-        return not shared and isinstance(w.owner, ConstantOp)
+        x, w = (
+            region.inputs[value.index] if inside and isinstance(value, BlockArgument) else value
+            for value in (op.x, op.w)
+        )
+        channels_last = isinstance(x.owner, TransposeOp) and x.owner.ints("perm") == TO_NCHW
+        return not shared and not channels_last and isinstance(w.owner, ConstantOp)
 
     def _elementwise_feature_maps(self, op: GeOp, given: Sequence[Format]) -> tuple[Format, ...] | None:
         (_, channels, *extents), c0 = shape_of(op.result), self._c0(op.result)

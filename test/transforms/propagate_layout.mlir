@@ -158,3 +158,15 @@ func.func @group_norm(%x: tensor<1x32x4x4xf16>, %s: tensor<32xf16>, %w: tensor<3
   %3 = ge.group_norm %2, %s, %s {groups = 4} : (tensor<1x32x4x4xf16>, tensor<32xf16>, tensor<32xf16>) -> tensor<1x32x4x4xf16>
   return %3 : tensor<1x32x4x4xf16>
 }
+
+// -----
+
+// Few channels that come in NHWC are converted to blocks: the transpose becomes part of that, which pixels of four know no task for.
+// CHECK-LABEL: func.func @few_channels_last
+func.func @few_channels_last(%x: tensor<1x8x8x3xf16>) -> tensor<1x32x8x8xf16> {
+  // CHECK: layout.transdata {{.*}} : tensor<1x3x8x8xf16> -> tensor<1x3x8x8xf16, #layout.nc1hwc0<c0 = 16, pad = zero>>
+  %t = ge.transpose %x {perm = [0, 3, 1, 2]} : (tensor<1x8x8x3xf16>) -> tensor<1x3x8x8xf16>
+  %w = ge.constant #ge.weight<"w", sha256 = "0000000000000000000000000000000000000000000000000000000000000000"> : tensor<32x3x3x3xf16>
+  %y = ge.conv2d %t, %w {pads = [1, 1, 1, 1]} : (tensor<1x3x8x8xf16>, tensor<32x3x3x3xf16>) -> tensor<1x32x8x8xf16>
+  return %y : tensor<1x32x8x8xf16>
+}
