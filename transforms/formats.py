@@ -238,10 +238,9 @@ class FormatRules:
         if not few or op.group.value.data != 1 or isinstance(given, NC1HWC0):
             return False
         region = op.parent_op()
-        inside = isinstance(region, FusedOp)
-        shared = inside and len(list(op.x.uses)) > 1
+        shared = isinstance(region, FusedOp) and len(list(op.x.uses)) > 1
         x, w = (
-            region.inputs[value.index] if inside and isinstance(value, BlockArgument) else value
+            region.inputs[value.index] if isinstance(region, FusedOp) and isinstance(value, BlockArgument) else value
             for value in (op.x, op.w)
         )
         channels_last = isinstance(x.owner, TransposeOp) and x.owner.ints("perm") == TO_NCHW
