@@ -40,8 +40,9 @@ class Port:
 
 
 def fill_inputs(ports: Sequence[Port], fill: str, seed: int) -> list[Array]:
-    """Inputs without files: zeros, or seeded random values (standard normal floats, small integers).
+    """Inputs without files: zeros, or seeded random values: standard normal floats, 0 to 127 in the types of 8 bits.
 
+    Other integers are 0 or 1, which are in the range of whatever they may count or index: tokens, types of tokens, masks.
     A dimension of any size becomes 1.
     """
     rng = np.random.default_rng(seed)
@@ -53,7 +54,7 @@ def fill_inputs(ports: Sequence[Port], fill: str, seed: int) -> list[Array]:
         elif port.dtype.kind == "f":
             arrays.append(rng.standard_normal(shape, np.float32).astype(port.dtype))
         else:
-            high = 2 if port.dtype.kind == "b" else 128
+            high = 128 if port.dtype.kind in "iu" and port.dtype.itemsize == 1 else 2
             arrays.append(rng.integers(0, high, shape).astype(port.dtype))
     return arrays
 

@@ -115,6 +115,13 @@ def test_zeros_and_seeded_random() -> None:
     assert (first[0] != other[0]).all()
 
 
+def test_seeded_integers_are_in_the_range_of_small_tables() -> None:
+    """Types of tokens index two rows; numbers of 8 bits are quantised ones."""
+    tokens, pixels = fill_inputs([Port("t", np.dtype("int64"), (64,)), Port("q", np.dtype("uint8"), (64,))], "random", 3)
+    assert set(tokens.tolist()) == {0, 1}
+    assert pixels.max() > 1
+
+
 @given(st.sampled_from(["float16", "float32", "int32", "uint8", "bool"]), st.integers(0, 3), st.data())
 @settings(max_examples=25, deadline=None)
 def test_outputs_read_back_equal(
