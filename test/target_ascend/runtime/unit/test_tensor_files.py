@@ -117,7 +117,9 @@ def test_zeros_and_seeded_random() -> None:
 
 def test_seeded_integers_are_in_the_range_of_small_tables() -> None:
     """Types of tokens index two rows; numbers of 8 bits are quantised ones."""
-    tokens, pixels = fill_inputs([Port("t", np.dtype("int64"), (64,)), Port("q", np.dtype("uint8"), (64,))], "random", 3)
+    tokens, pixels = fill_inputs(
+        [Port("t", np.dtype("int64"), (64,)), Port("q", np.dtype("uint8"), (64,))], "random", 3
+    )
     assert set(tokens.tolist()) == {0, 1}
     assert pixels.max() > 1
 
