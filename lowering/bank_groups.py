@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Iterator
 from math import prod
 
-from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, ViewOp, dtype_of, shape_of, space_of, strides_of
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.memory import AllocOp, ViewOp
+from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of, strides_of
 from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.loops import enclosing_loops
 from graph_engine.lowering.kernels.vector_tiling import BLOCK, merge_axes

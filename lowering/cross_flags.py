@@ -22,7 +22,9 @@ from math import prod
 from xdsl.ir import Operation
 
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import AllocOp, BlocksOp, KernelOp, space_of
+from graph_engine.dialects.ascend.kernel import BlocksOp, KernelOp
+from graph_engine.dialects.ascend.memory import AllocOp
+from graph_engine.dialects.ascend.spaces import space_of
 from graph_engine.dialects.ascend.sync import BlockSetOp, BlockWaitOp
 from graph_engine.lowering.kernels.loops import alloc_of, allocs_by_slot, enclosing_loops, in_turn, instructions_of
 from graph_engine.target_ascend.isa.model import Part, Pipe, Space

@@ -16,9 +16,11 @@ from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.cube import MmadBiasOp, MmadOp, WayOut
 from graph_engine.dialects.ascend.dialect import ASCEND
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import SPACE_ATTRS, AllocOp, BlocksOp, KernelOp, LoopOp, ViewOp
+from graph_engine.dialects.ascend.kernel import BlocksOp, KernelOp, LoopOp
+from graph_engine.dialects.ascend.memory import AllocOp, ViewOp
 from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
+from graph_engine.dialects.ascend.spaces import SPACE_ATTRS
 from graph_engine.dialects.ascend.sync import BarrierOp, BlockSetOp, BlockWaitOp, SetFlagOp, WaitFlagOp
 from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.dialects.ge.interning import element_type, ints_attr

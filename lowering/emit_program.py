@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ascend.task import (
     SEGMENTS,
     AicpuOp,

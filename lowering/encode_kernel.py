@@ -11,19 +11,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.cube import Multiplication, WayOut
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import (
-    AllocOp,
-    BlocksOp,
-    KernelOp,
-    LoopOp,
-    ViewOp,
-    base_of,
-    dtype_of,
-    space_of,
-    strides_of,
-)
+from graph_engine.dialects.ascend.kernel import BlocksOp, KernelOp, LoopOp
+from graph_engine.dialects.ascend.memory import AllocOp, ViewOp, base_of
 from graph_engine.dialects.ascend.mte import Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
+from graph_engine.dialects.ascend.spaces import dtype_of, space_of, strides_of
 from graph_engine.dialects.ascend.sync import BarrierOp, BlockSetOp, BlockWaitOp, FlagOp
 from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.errors import GraphEngineError

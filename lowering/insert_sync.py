@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
+from graph_engine.dialects.ascend.kernel import BlocksOp, KernelOp
 from graph_engine.dialects.ascend.sync import BarrierOp, SetFlagOp, WaitFlagOp
 from graph_engine.lowering.buffer_lives import Credit, Edge, Life, Paths, Text, credits_of, forward_edges, life_of
 from graph_engine.lowering.cross_flags import insert_cross_flags

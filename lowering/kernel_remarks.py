@@ -6,7 +6,9 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, dtype_of, shape_of, space_of
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.memory import AllocOp
+from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.lowering.selection.choice import Choice
 from graph_engine.transforms.remarks import Kind, analysis, missed, wanted

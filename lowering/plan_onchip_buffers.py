@@ -15,7 +15,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from graph_engine.dialects.ascend.affine import i64_attr
-from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.memory import AllocOp
+from graph_engine.dialects.ascend.spaces import space_of
 from graph_engine.lowering.bank_groups import around, bank_sides
 from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
 from graph_engine.planning.interval_packing import Interval, pack_intervals

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ascend.task import (
     AicpuOp,
     BufferOp,

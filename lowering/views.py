@@ -10,7 +10,7 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import GeOp, Tensor, Trait, shape_of
 from graph_engine.dialects.ge.interning import element_bits
 from graph_engine.dialects.ge.shape import SliceOp

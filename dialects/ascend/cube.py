@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, i64_attr
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
+from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of
 from graph_engine.target_ascend.isa.model import ACTIVATIONS, DType, Opcode, Pipe, Space
 
 

@@ -3,13 +3,15 @@
 from xdsl.ir import Dialect
 
 from graph_engine.dialects.ascend.cube import CUBE_OPS
-from graph_engine.dialects.ascend.memory import MEMORY_ATTRS, MEMORY_OPS
+from graph_engine.dialects.ascend.kernel import KERNEL_OPS
+from graph_engine.dialects.ascend.memory import MEMORY_OPS
 from graph_engine.dialects.ascend.mte import MTE_OPS
 from graph_engine.dialects.ascend.scalar import SCALAR_OPS
+from graph_engine.dialects.ascend.spaces import SPACES
 from graph_engine.dialects.ascend.sync import SYNC_OPS
 from graph_engine.dialects.ascend.task import TASK_OPS
 from graph_engine.dialects.ascend.vec import VECTOR_OPS
 
 ASCEND = Dialect(
-    "ascend", [*MEMORY_OPS, *MTE_OPS, *CUBE_OPS, *VECTOR_OPS, *SYNC_OPS, *SCALAR_OPS, *TASK_OPS], MEMORY_ATTRS
+    "ascend", [*KERNEL_OPS, *MEMORY_OPS, *MTE_OPS, *CUBE_OPS, *VECTOR_OPS, *SYNC_OPS, *SCALAR_OPS, *TASK_OPS], SPACES
 )

@@ -15,7 +15,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
+from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of
 from graph_engine.dialects.float_text import parse_float
 from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm

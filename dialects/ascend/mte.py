@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.affine import INDEX, Expr, expr_of, parse_expr, print_expr, verify_expr
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import shape_of, space_of
+from graph_engine.dialects.ascend.spaces import shape_of, space_of
 from graph_engine.dialects.float_text import parse_float
 from graph_engine.dialects.ge.interning import ints_attr
 from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Opcode, Pipe, Space

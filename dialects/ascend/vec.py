@@ -17,7 +17,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import dtype_of, shape_of, space_of
+from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of
 from graph_engine.target_ascend.isa.model import PREDICATES, DType, Opcode, Pipe, Space
 
 

@@ -22,7 +22,8 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp, row_major
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import FRACTAL
 from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS, Side

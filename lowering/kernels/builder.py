@@ -22,21 +22,11 @@ from graph_engine.dialects.ascend import vec
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.cube import FixpipeOp, MmadBiasOp, MmadOp, RequantiseOp
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import (
-    SPACE_ATTRS,
-    AllocOp,
-    BlocksOp,
-    KernelOp,
-    LoopOp,
-    ViewOp,
-    dtype_of,
-    row_major,
-    shape_of,
-    space_of,
-    strides_of,
-)
+from graph_engine.dialects.ascend.kernel import BlocksOp, KernelOp, LoopOp
+from graph_engine.dialects.ascend.memory import AllocOp, ViewOp
 from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
+from graph_engine.dialects.ascend.spaces import SPACE_ATTRS, dtype_of, row_major, shape_of, space_of, strides_of
 from graph_engine.dialects.ge.interning import element_type
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Pipe, Space

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.shares import block_dim, deal

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from math import prod
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.conv_shape import Band, ConvShape, Run, core_groups, peel_first, split_bands
 from graph_engine.lowering.kernels.cube_tiling import ConvTiling, choose_conv_tiling, weight_part

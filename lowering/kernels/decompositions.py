@@ -16,7 +16,8 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.cube import Multiplication
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import KernelOp, dtype_of, shape_of, space_of
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of
 from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes

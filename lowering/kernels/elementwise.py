@@ -18,7 +18,8 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp, row_major
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Scratch, Step, Value

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import row_major, shape_of
+from graph_engine.dialects.ascend.spaces import row_major, shape_of
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
 from graph_engine.lowering.kernels.vector_steps import emit_steps

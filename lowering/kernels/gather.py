@@ -23,7 +23,7 @@ from math import gcd
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_tiling import (

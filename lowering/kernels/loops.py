@@ -9,7 +9,9 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.instruction import InstructionOp
-from graph_engine.dialects.ascend.memory import AllocOp, BlocksOp, LoopOp, base_of, dtype_of
+from graph_engine.dialects.ascend.kernel import BlocksOp, LoopOp
+from graph_engine.dialects.ascend.memory import AllocOp, base_of
+from graph_engine.dialects.ascend.spaces import dtype_of
 
 
 def enclosing_loops(op: Operation) -> list[LoopOp]:

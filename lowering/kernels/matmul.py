@@ -25,7 +25,8 @@ from itertools import product
 from math import prod
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp, row_major
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.cube_tiling import FRACTAL, CubeTile, cube_tile
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.epilogue import Epilogue, Finishing
 from graph_engine.lowering.kernels.fixpipe import FixpipeEpilogue, leaving

@@ -5,7 +5,7 @@ A plane is one (n, c1): h x w positions of 16 channels. Means are summed in fp32
 
 from __future__ import annotations
 
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.pool_planes import build_planes
 from graph_engine.lowering.kernels.pool_shape import PoolShape
 from graph_engine.lowering.kernels.pool_windows import build_windows

@@ -20,7 +20,9 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, row_major, strides_of
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.memory import AllocOp
+from graph_engine.dialects.ascend.spaces import row_major, strides_of
 from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.row_reduction import COMBINE, RowReduction, combine_slabs

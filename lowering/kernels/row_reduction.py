@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from graph_engine.dialects.ascend.memory import strides_of
+from graph_engine.dialects.ascend.spaces import strides_of
 from graph_engine.lowering.kernels.builder import Buf, KernelBuilder
 from graph_engine.lowering.kernels.vector_tiling import BLOCK, round_up
 from graph_engine.target_ascend.isa.model import DType, Space

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit
 from graph_engine.target_ascend.isa.model import DType

@@ -10,7 +10,7 @@ from math import gcd
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import dtype_of
+from graph_engine.dialects.ascend.spaces import dtype_of
 from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.step import Scratch, Step, Value

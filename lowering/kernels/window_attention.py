@@ -18,7 +18,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.attention import (
     AttentionShape,
     AttentionTiling,

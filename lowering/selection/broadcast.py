@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import shape_of_type
 from graph_engine.dialects.layout import encoding_of, format_name, is_plain

@@ -9,7 +9,7 @@ from typing import Any
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ge.activation import GeluOp
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, Tensor, elements_of

@@ -6,7 +6,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import shape_of
 from graph_engine.dialects.ge.indexing import (
     GatherElementsOp,

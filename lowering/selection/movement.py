@@ -14,7 +14,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.channels import ChannelShuffleOp, DepthToSpaceOp
 from graph_engine.dialects.ge.core import GeOp, shape_of
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp

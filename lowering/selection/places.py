@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import shape_of
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.reduction import ArgMaxOp, ArgReduceOp

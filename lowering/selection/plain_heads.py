@@ -12,7 +12,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
 from graph_engine.dialects.ge.matmul import MatmulOp

@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ascend.memory import row_major
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.dialects.ge.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp

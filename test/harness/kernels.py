@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graph_engine.dialects.ascend.memory import BlocksOp, KernelOp
+from graph_engine.dialects.ascend.kernel import BlocksOp, KernelOp
 from graph_engine.lowering.cross_flags import insert_cross_flags
 from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.encode_kernel import encode_kernel

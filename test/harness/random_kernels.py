@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from graph_engine.dialects.ascend.affine import Expr
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.target_ascend.isa.model import DType, Pipe, Space
 

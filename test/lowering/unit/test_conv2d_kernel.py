@@ -10,7 +10,8 @@ import pytest
 from harness.kernels import SOC, compile_kernel, run_kernel
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ascend.memory import AllocOp, LoopOp
+from graph_engine.dialects.ascend.kernel import LoopOp
+from graph_engine.dialects.ascend.memory import AllocOp
 from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape

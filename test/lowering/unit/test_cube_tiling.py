@@ -7,7 +7,9 @@ from harness.kernels import SOC
 from hypothesis import Phase, assume, event, given, settings
 from hypothesis import strategies as st
 
-from graph_engine.dialects.ascend.memory import AllocOp, KernelOp, space_of
+from graph_engine.dialects.ascend.kernel import KernelOp
+from graph_engine.dialects.ascend.memory import AllocOp
+from graph_engine.dialects.ascend.spaces import space_of
 from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape

@@ -6,7 +6,7 @@ import pytest
 from harness.kernels import SOC, compile_kernel
 from xdsl.dialects.builtin import ModuleOp
 
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.decode_kernel import decode_kernel
 from graph_engine.lowering.encode_kernel import encode_kernel

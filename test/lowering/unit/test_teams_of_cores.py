@@ -20,7 +20,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from graph_engine.dialects.ascend.affine import Expr, i64_attr
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, KernelBuilder
 from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape

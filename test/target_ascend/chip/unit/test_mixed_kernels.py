@@ -12,7 +12,7 @@ from models.mixed_kernels import ELEMENTS, FULL, RING, block_set, relu_of_produc
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from graph_engine.dialects.ascend.memory import KernelOp
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.errors import GraphEngineError
 from graph_engine.lowering.decode_kernel import decode_kernel as to_operator
 from graph_engine.lowering.encode_kernel import encode_kernel as to_kernel
