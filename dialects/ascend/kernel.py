@@ -1,5 +1,6 @@
-"""Kernels and their loops: what the instructions of a kernel stand in, in program order. Sources of the names: HIVM of
-AscendNPU-IR (Apache-2.0).
+"""Kernels and their loops: what the instructions of a kernel stand in, in program order.
+
+Sources of the names: HIVM of AscendNPU-IR (Apache-2.0).
 """
 
 from __future__ import annotations
