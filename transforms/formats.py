@@ -122,6 +122,10 @@ class FormatRules:
             description.load3d.small_channels,
         )
 
+    def without_pixels(self) -> FormatRules:
+        """The rules for a graph whose input is there in blocks of C0: pixels of four would take a conversion."""
+        return FormatRules(self.c0, self.heavy, self.saturating)
+
     def own_family(self, op: Operation) -> Family | None:
         """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators.
 

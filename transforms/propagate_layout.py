@@ -27,7 +27,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import element_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
-from graph_engine.dialects.layout import TransDataOp, is_plain, with_encoding
+from graph_engine.dialects.layout import NC1HWC0, TransDataOp, is_plain, with_encoding
 from graph_engine.transforms.border_formats import Borders, borders_of
 from graph_engine.transforms.conversions import Choice, conversions
 from graph_engine.transforms.driver import CountedRewriter, Pattern, RewriteContext, apply_patterns
@@ -151,19 +151,21 @@ class PropagateLayout(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()
-        rules = FormatRules.for_soc(self.soc)
+        chip = FormatRules.for_soc(self.soc)
         for block in graphs(op):
             stored = _Stored()
-            chosen = self.chosen(block, rules)
+            borders = borders_of(block, self.inputs, self.outputs, chip.c0["f16"])
+            in_blocks = any(isinstance(encoding, NC1HWC0) for encoding in borders.made.values())
+            rules = chip.without_pixels() if in_blocks else chip
+            chosen = self.chosen(block, rules, borders)
             for inner in tuple(block.ops):
                 if inner in chosen:
                     with context.rewrite("lay-out", [inner]) as rewriter:
                         lay_out(inner, chosen[inner], rules, stored, rewriter)
         apply_patterns(op, [MergeCastIntoTransdata()])
 
-    def chosen(self, block: Block, rules: FormatRules) -> Choice:
+    def chosen(self, block: Block, rules: FormatRules, borders: Borders) -> Choice:
         """The family of every operator that does not stay ND, with a remark on what that costs."""
-        borders = borders_of(block, self.inputs, self.outputs, rules.c0["f16"])
         assignment = assign_layouts(block, rules, borders) if self.strategy == "min-cut" else None
         spread = around if self.strategy == "around" else heavy_spread
         choice = spread(block, rules) if assignment is None else assignment.choice

@@ -116,7 +116,7 @@ def dropped_residual(patch: Patch, nth: int | None = None) -> None:
     def without_add(steps: tuple[Step, ...]) -> tuple[Step, ...]:
         return tuple(Step("ge.relu", (0,)) if step.op == "ge.add" else step for step in steps)
 
-    _results(patch, cube, "_epilogue", _epilogue_steps(without_add), nth)
+    _results(patch, cube, "epilogue_of", _epilogue_steps(without_add), nth)
 
 
 def dropped_relu(patch: Patch, nth: int | None = None) -> None:
@@ -128,7 +128,7 @@ def dropped_relu(patch: Patch, nth: int | None = None) -> None:
         kept = steps[:-1]
         return kept or (Step("ge.maximum", (0, 0)),)
 
-    _results(patch, cube, "_epilogue", _epilogue_steps(without_relu), nth)
+    _results(patch, cube, "epilogue_of", _epilogue_steps(without_relu), nth)
 
 
 def shifted_offset(patch: Patch, nth: int | None = None) -> None:

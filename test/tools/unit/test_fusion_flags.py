@@ -38,9 +38,11 @@ def forget_plugins():
 
 def test_ge_run_fuses_as_switched(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     counts, switches = tmp_path / "counts.json", tmp_path / "off.cfg"
-    switches.write_text("TbeEltwiseFusionPass:off")
+    no_joints = tmp_path / "no_joints.cfg"
+    no_joints.write_text("TbeMultiOutput:off")
+    switches.write_text("TbeEltwiseFusionPass:off\nTbeMultiOutput:off")
     flags = ["--mode=functional", f"--fusion-result={counts}", "--remarks", "--remarks-filter=Kernel$"]
-    assert ge_run(["--model", model, *flags]) == 0
+    assert ge_run(["--model", model, *flags, f"--fusion-switch-file={no_joints}"]) == 0
     assert list(ub_fusions(counts)) == ["TbeEltwiseFusionPass"]
     together = capsys.readouterr().err
     assert ge_run(["--model", model, *flags, f"--fusion-switch-file={switches}"]) == 0

@@ -176,16 +176,16 @@ def test_the_kernel_and_its_engine():
 
 
 def test_an_operator_without_a_kernel():
-    """No instruction makes bytes of 32-bit integers, which wrap around."""
-    body = "%a = ge.cast %i : (tensor<16xi32>) -> tensor<16xi8>\nreturn %a : tensor<16xi8>\n"
-    (remark,) = heard(body, "tensor<16xi8>", "lower-to-kernels")
+    """No instruction computes in fp64."""
+    body = "%a = ge.cast %i : (tensor<16xi32>) -> tensor<16xf64>\nreturn %a : tensor<16xf64>\n"
+    (remark,) = heard(body, "tensor<16xf64>", "lower-to-kernels")
     assert (remark.kind, remark.name, remark.op) == (Kind.MISSED, "AiCpu", "ge.cast")
     assert remark.message == f"ge.cast runs on the AI CPU: {remark.args['reason']}"
 
 
 def test_a_region_that_falls_apart():
-    map64 = "tensor<16xi64>"
-    body = f"""%c = ge.constant dense<1> : {map64}
+    map64 = "tensor<16xf64>"
+    body = f"""%c = ge.constant dense<1.0> : {map64}
     %f = ge.fused ins(%c : {map64}) {{anchor = "ge.mul"}} {{
     ^bb0(%a: {map64}):
       %0 = ge.mul %a, %a : ({map64}, {map64}) -> {map64}
