@@ -18,8 +18,6 @@ from dataclasses import dataclass
 LONGEST = 32
 """Tasks in a run at most."""
 
-FULL = 1.0
-"""How much of the L2 is counted on."""
 
 WORTH = 0.95
 """Parts must take less than this share of what the whole batch takes, by the estimate."""
@@ -60,7 +58,7 @@ class _Estimate:
 
     def __init__(self, tasks: Sequence[BatchTask], sizes: Sequence[int], memory: Memory):
         self.tasks, self.sizes, self.memory = tasks, sizes, memory
-        self.room = FULL * memory.l2
+        self.room = memory.l2
         self.writer = {number: i for i, task in enumerate(tasks) for number in task.writes}
         self.readers: dict[int, list[int]] = defaultdict(list)
         for i, task in enumerate(tasks):
