@@ -183,7 +183,7 @@ def signature(operation: Any) -> str:
 
 def default_text(attribute: Any) -> str:
     """A default value in the bare form of the `ge` assembly."""
-    from graph_engine.dialects.ge.core import python_value
+    from graph_engine.dialects.ge.properties import python_value
 
     try:
         value = python_value(attribute)

@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import element_of, python_value
+from graph_engine.dialects.ge.core import element_of
 from graph_engine.dialects.ge.interning import element_name, tensor_type
+from graph_engine.dialects.ge.properties import python_value
 from graph_engine.dialects.ge.quantization import DequantizeOp, QuantizeOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, constant_attr
 from graph_engine.errors import GraphEngineError

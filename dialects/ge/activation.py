@@ -7,18 +7,10 @@ from typing import ClassVar
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import (
-    TENSOR,
-    GeOp,
-    Tensor,
-    Trait,
-    float_prop,
-    shape_of,
-    string_prop,
-    typed,
-)
+from graph_engine.dialects.ge.core import TENSOR, GeOp, Tensor, Trait, shape_of, typed
 from graph_engine.dialects.ge.elementwise import UnaryOp, broadcast_shapes
 from graph_engine.dialects.ge.interning import float_attr, string_attr
+from graph_engine.dialects.ge.properties import float_prop, string_prop
 
 _UNARY = frozenset({Trait.ELEMENTWISE})
 _UNARY_ZERO = frozenset({Trait.ELEMENTWISE, Trait.KEEPS_ZERO_PAD})

@@ -8,19 +8,9 @@ from typing import ClassVar
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import (
-    DYNAMIC,
-    TENSOR,
-    GeOp,
-    Tensor,
-    Trait,
-    int_prop,
-    ints_prop,
-    shape_of,
-    string_prop,
-    typed,
-)
+from graph_engine.dialects.ge.core import DYNAMIC, TENSOR, GeOp, Tensor, Trait, shape_of, typed
 from graph_engine.dialects.ge.interning import int_attr, ints_attr, string_attr
+from graph_engine.dialects.ge.properties import int_prop, ints_prop, string_prop
 
 
 @irdl_op_definition

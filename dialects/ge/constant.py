@@ -11,7 +11,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from graph_engine.dialects.float_text import print_constant
-from graph_engine.dialects.ge.core import Cost, GeOp, Tensor, Trait, parse_properties, print_properties
+from graph_engine.dialects.ge.core import Cost, GeOp, Tensor, Trait
+from graph_engine.dialects.ge.properties import parse_properties, print_properties
 from graph_engine.dialects.ge.weights import FoldAttr, WeightAttr, attribute_type
 
 

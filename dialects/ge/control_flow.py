@@ -28,15 +28,12 @@ from graph_engine.dialects.ge.core import (
     Tensor,
     bytes_of,
     element_of,
-    int_prop,
-    ints_prop,
-    parse_properties,
-    print_properties,
     shape_of,
     shape_text,
 )
 from graph_engine.dialects.ge.fused import YieldOp
 from graph_engine.dialects.ge.interning import element_name, int_attr, ints_attr, shape_of_type, tensor_type
+from graph_engine.dialects.ge.properties import int_prop, ints_prop, parse_properties, print_properties
 
 
 def common_type(a: Tensor, b: Tensor) -> Tensor | None:

@@ -19,14 +19,12 @@ from graph_engine.dialects.ge.core import (
     bytes_of,
     dims_agree,
     elements_of,
-    int_prop,
-    ints_prop,
-    python_value,
     shape_of,
     shapes_agree,
     typed,
 )
 from graph_engine.dialects.ge.interning import int_attr, ints_attr
+from graph_engine.dialects.ge.properties import int_prop, ints_prop, python_value
 
 
 def window_extent(extent: int, kernel: int, stride: int, pads: int, dilation: int = 1) -> int:

@@ -11,19 +11,7 @@ from typing import Any, ClassVar
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import (
-    DYNAMIC,
-    TENSOR,
-    GeOp,
-    Tensor,
-    Trait,
-    bool_prop,
-    element_of,
-    float_prop,
-    shape_of,
-    string_prop,
-    typed,
-)
+from graph_engine.dialects.ge.core import DYNAMIC, TENSOR, GeOp, Tensor, Trait, element_of, shape_of, typed
 from graph_engine.dialects.ge.interning import (
     bool_attr,
     element_name,
@@ -32,6 +20,7 @@ from graph_engine.dialects.ge.interning import (
     string_attr,
     tensor_type,
 )
+from graph_engine.dialects.ge.properties import bool_prop, float_prop, string_prop
 
 FLOAT32_MAX = 3.4028234663852886e38
 

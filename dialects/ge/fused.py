@@ -19,18 +19,9 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.ge.core import (
-    TENSOR,
-    Cost,
-    GeOp,
-    Tensor,
-    Trait,
-    bytes_of,
-    parse_properties,
-    print_properties,
-    string_prop,
-)
+from graph_engine.dialects.ge.core import TENSOR, Cost, GeOp, Tensor, Trait, bytes_of
 from graph_engine.dialects.ge.interning import string_attr
+from graph_engine.dialects.ge.properties import parse_properties, print_properties, string_prop
 from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm
 

@@ -18,7 +18,6 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
-    int_prop,
     shape_of,
     shape_text,
     shapes_agree,
@@ -26,6 +25,7 @@ from graph_engine.dialects.ge.core import (
 )
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import int_attr
+from graph_engine.dialects.ge.properties import int_prop
 
 
 @irdl_op_definition

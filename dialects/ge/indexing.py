@@ -18,19 +18,17 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
-    bool_prop,
     bytes_of,
     dims_agree,
     element_of,
     elements_of,
-    int_prop,
     shape_of,
     shape_text,
     shapes_agree,
-    string_prop,
     typed,
 )
 from graph_engine.dialects.ge.interning import bool_attr, element_name, int_attr, string_attr
+from graph_engine.dialects.ge.properties import bool_prop, int_prop, string_prop
 
 _MOVEMENT = frozenset({Trait.MOVEMENT})
 REDUCTIONS = ("none", "add", "mul", "max", "min")

@@ -19,10 +19,10 @@ from graph_engine.dialects.ge.core import (
     dims_agree,
     elements_of,
     shape_of,
-    string_prop,
     typed,
 )
 from graph_engine.dialects.ge.interning import string_attr
+from graph_engine.dialects.ge.properties import string_prop
 
 
 @irdl_op_definition

@@ -8,19 +8,10 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import (
-    TENSOR,
-    GeOp,
-    Tensor,
-    Trait,
-    bool_prop,
-    element_of,
-    shape_of,
-    string_prop,
-    typed,
-)
+from graph_engine.dialects.ge.core import TENSOR, GeOp, Tensor, Trait, element_of, shape_of, typed
 from graph_engine.dialects.ge.elementwise import BinaryOp, broadcast_shapes
 from graph_engine.dialects.ge.interning import bool_attr, element_name, shape_of_type, string_attr, tensor_type
+from graph_engine.dialects.ge.properties import bool_prop, string_prop
 
 _HOST = frozenset({Trait.ELEMENTWISE, Trait.BROADCAST, Trait.HOST})
 

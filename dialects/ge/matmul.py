@@ -14,7 +14,6 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
-    bool_prop,
     bytes_of,
     dims_agree,
     elements_of,
@@ -24,6 +23,7 @@ from graph_engine.dialects.ge.core import (
 )
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import bool_attr
+from graph_engine.dialects.ge.properties import bool_prop
 
 
 @irdl_op_definition

@@ -18,14 +18,13 @@ from graph_engine.dialects.ge.core import (
     bytes_of,
     dims_agree,
     elements_of,
-    float_prop,
-    int_prop,
     shape_of,
     shapes_agree,
     typed,
 )
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import float_attr, int_attr
+from graph_engine.dialects.ge.properties import float_prop, int_prop
 
 
 @irdl_op_definition

@@ -17,14 +17,13 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
-    bool_prop,
     bytes_of,
     elements_of,
-    ints_prop,
     shape_of,
     typed,
 )
 from graph_engine.dialects.ge.interning import bool_attr, ints_attr, tensor_type
+from graph_engine.dialects.ge.properties import bool_prop, ints_prop
 
 _POOL = frozenset({Trait.POOL, Trait.KEEPS_ZERO_PAD})
 

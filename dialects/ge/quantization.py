@@ -22,19 +22,17 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
-    bool_prop,
     bytes_of,
     dims_agree,
     element_of,
     elements_of,
-    int_prop,
-    ints_prop,
     shape_of,
     shapes_agree,
     typed,
 )
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import bool_attr, element_name, int_attr, ints_attr, tensor_type
+from graph_engine.dialects.ge.properties import bool_prop, int_prop, ints_prop
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 INTEGERS = ("i8", "ui8")

@@ -21,22 +21,24 @@ from graph_engine.dialects.ge.core import (
     Cost,
     GeOp,
     Tensor,
-    bool_prop,
     bytes_of,
     element_of,
     elements_of,
+    shape_of,
+    shape_text,
+    shapes_agree,
+    typed,
+)
+from graph_engine.dialects.ge.interning import bool_attr, float_attr, int_attr, string_attr, tensor_type
+from graph_engine.dialects.ge.properties import (
+    bool_prop,
     float_prop,
     floats_attr,
     floats_prop,
     int_prop,
-    shape_of,
-    shape_text,
-    shapes_agree,
     string_prop,
     strings_prop,
-    typed,
 )
-from graph_engine.dialects.ge.interning import bool_attr, float_attr, int_attr, string_attr, tensor_type
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 ACTIVATIONS = (

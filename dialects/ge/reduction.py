@@ -8,21 +8,9 @@ from typing import ClassVar
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import (
-    TENSOR,
-    Cost,
-    GeOp,
-    Tensor,
-    Trait,
-    bool_prop,
-    bytes_of,
-    elements_of,
-    int_prop,
-    ints_prop,
-    shape_of,
-    typed,
-)
+from graph_engine.dialects.ge.core import TENSOR, Cost, GeOp, Tensor, Trait, bytes_of, elements_of, shape_of, typed
 from graph_engine.dialects.ge.interning import bool_attr, int_attr, ints_attr, tensor_type
+from graph_engine.dialects.ge.properties import bool_prop, int_prop, ints_prop
 
 
 class ReduceOp(GeOp):

@@ -8,9 +8,10 @@ from typing import ClassVar
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import DYNAMIC, TENSOR, GeOp, Tensor, Trait, ints_prop, shape_of, shape_text, typed
+from graph_engine.dialects.ge.core import DYNAMIC, TENSOR, GeOp, Tensor, Trait, shape_of, shape_text, typed
 from graph_engine.dialects.ge.elementwise import broadcast_shapes
 from graph_engine.dialects.ge.interning import ints_attr
+from graph_engine.dialects.ge.properties import ints_prop
 
 
 @irdl_op_definition

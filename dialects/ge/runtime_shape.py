@@ -12,22 +12,9 @@ from typing import ClassVar
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 
-from graph_engine.dialects.ge.core import (
-    DYNAMIC,
-    TENSOR,
-    GeOp,
-    Tensor,
-    Trait,
-    bool_prop,
-    element_of,
-    int_prop,
-    ints_prop,
-    shape_of,
-    shape_text,
-    string_prop,
-    typed,
-)
+from graph_engine.dialects.ge.core import DYNAMIC, TENSOR, GeOp, Tensor, Trait, element_of, shape_of, shape_text, typed
 from graph_engine.dialects.ge.interning import bool_attr, element_name, int_attr, ints_attr, string_attr, tensor_type
+from graph_engine.dialects.ge.properties import bool_prop, int_prop, ints_prop, string_prop
 
 PAD_MODES = ("constant", "edge", "reflect", "wrap")
 FAR = 2**63 - 1

@@ -18,20 +18,22 @@ from graph_engine.dialects.ge.core import (
     TENSOR,
     GeOp,
     Tensor,
-    bool_prop,
     dims_agree,
+    shape_of,
+    shape_text,
+    shapes_agree,
+    typed,
+)
+from graph_engine.dialects.ge.interning import bool_attr, float_attr, int_attr, ints_attr, string_attr
+from graph_engine.dialects.ge.properties import (
+    bool_prop,
     float_prop,
     floats_attr,
     floats_prop,
     int_prop,
     ints_prop,
-    shape_of,
-    shape_text,
-    shapes_agree,
     string_prop,
-    typed,
 )
-from graph_engine.dialects.ge.interning import bool_attr, float_attr, int_attr, ints_attr, string_attr
 from graph_engine.dialects.ge.reference.resize_geometry import POLICIES, resized
 
 INTERPOLATIONS = ("nearest", "linear", "cubic")

@@ -17,17 +17,16 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
-    bool_prop,
     dims_agree,
     element_of,
     elements_of,
-    int_prop,
     shape_of,
     shape_text,
     shapes_agree,
     typed,
 )
 from graph_engine.dialects.ge.interning import bool_attr, element_name, int_attr, tensor_type
+from graph_engine.dialects.ge.properties import bool_prop, int_prop
 
 
 @irdl_op_definition

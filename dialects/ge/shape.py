@@ -16,14 +16,10 @@ from graph_engine.dialects.ge.core import (
     GeOp,
     Tensor,
     Trait,
-    bool_prop,
     bytes_of,
     dims_agree,
     element_of,
     elements_of,
-    float_prop,
-    int_prop,
-    ints_prop,
     shape_of,
     shape_text,
     typed,
@@ -37,6 +33,7 @@ from graph_engine.dialects.ge.interning import (
     ints_attr,
     tensor_type,
 )
+from graph_engine.dialects.ge.properties import bool_prop, float_prop, int_prop, ints_prop
 
 _MOVEMENT = frozenset({Trait.MOVEMENT})
 

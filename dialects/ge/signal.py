@@ -7,20 +7,9 @@ from math import log2
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from graph_engine.dialects.ge.core import (
-    DYNAMIC,
-    TENSOR,
-    Cost,
-    GeOp,
-    Tensor,
-    bool_prop,
-    bytes_of,
-    elements_of,
-    int_prop,
-    shape_of,
-    typed,
-)
+from graph_engine.dialects.ge.core import DYNAMIC, TENSOR, Cost, GeOp, Tensor, bytes_of, elements_of, shape_of, typed
 from graph_engine.dialects.ge.interning import bool_attr, int_attr
+from graph_engine.dialects.ge.properties import bool_prop, int_prop
 
 
 @irdl_op_definition

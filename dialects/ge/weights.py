@@ -32,7 +32,6 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from graph_engine.dialects.float_text import print_constant
-from graph_engine.dialects.ge.core import python_value
 from graph_engine.dialects.ge.interning import (
     NO_ENCODING,
     bool_attr,
@@ -45,6 +44,7 @@ from graph_engine.dialects.ge.interning import (
     string_attr,
     tensor_type,
 )
+from graph_engine.dialects.ge.properties import python_value
 from graph_engine.dialects.ge.stores import (
     SafetensorsStore,
     WeightRef,

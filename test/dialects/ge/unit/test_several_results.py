@@ -15,10 +15,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from graph_engine.dialects.ge import reference
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import TENSOR, GeOp, Tensor, bool_prop, element_of, floats_prop, shape_of
+from graph_engine.dialects.ge.core import TENSOR, GeOp, Tensor, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import ReluOp
 from graph_engine.dialects.ge.evaluate import evaluate_op
 from graph_engine.dialects.ge.interning import bool_attr, tensor_type
+from graph_engine.dialects.ge.properties import bool_prop, floats_prop
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.lowering.emit_program import emit_program
 from graph_engine.pipelines.compile import compile_module
