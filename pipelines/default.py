@@ -70,6 +70,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "expand-cum-sum"),
     (Phase.FUSED, "expand-recurrence"),
     (Phase.FUSED, "expand-indexing"),
+    (Phase.FUSED, "expand-grouped-filters"),
     (Phase.FUSED, "split-operators"),
     (Phase.FUSED, "expand-by-halves"),
     (Phase.FUSED, "fuse-softplus"),

@@ -46,6 +46,7 @@ PASSES: dict[str, str] = {
     "expand-channel-scales": "graph_engine.transforms.expand_channel_scales:ExpandChannelScalesPass",
     "expand-dft": "graph_engine.transforms.expand_dft:ExpandDftPass",
     "expand-resize": "graph_engine.transforms.expand_resize:ExpandResizePass",
+    "expand-grouped-filters": "graph_engine.transforms.expand_grouped_filters:ExpandGroupedFilters",
     "split-operators": "graph_engine.transforms.split_operators:SplitOperators",
     "expand-sampling": "graph_engine.transforms.expand_sampling:ExpandSampling",
     "expand-recurrence": "graph_engine.transforms.expand_recurrence:ExpandRecurrencePass",

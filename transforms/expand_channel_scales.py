@@ -16,11 +16,11 @@ from typing import ClassVar
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.core import DYNAMIC, element_of, elements_of, shape_of
-from graph_engine.dialects.ge.elementwise import AddOp, CastOp, ClipOp, DivOp, MulOp, SubOp
-from graph_engine.dialects.ge.interning import element_name, numpy_dtype, tensor_type
+from graph_engine.dialects.ge.elementwise import AddOp, ClipOp, DivOp, MulOp, SubOp
+from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.quantization import DequantizeOp, QuantizeOp, ScaledOp, int_of
 from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.unary_math import RoundOp
@@ -48,21 +48,16 @@ class ExpandChannelScales(Pattern):
         scale, zero = (_along(made, value, op) for value in (op.scale, op.zero_point))
         if isinstance(op, QuantizeOp):
             info = np.iinfo(numpy_dtype(element_name(element_of(op.zero_point))))
-            real = made.put(DivOp(_as(made, op.x, f32), _as(made, scale, f32)))
-            whole = made.put(AddOp(made.put(RoundOp(real)), _as(made, zero, f32)))
+            real = made.put(DivOp(made.as_element(op.x, f32), made.as_element(scale, f32)))
+            whole = made.put(AddOp(made.put(RoundOp(real)), made.as_element(zero, f32)))
             result = made.put(ClipOp(whole, min=float(info.min), max=float(info.max)))
         else:
             exact = i32 if element_of(op.x) == i32 else f32
-            steps = made.put(SubOp(_as(made, op.x, exact), _as(made, zero, exact)))
-            result = made.put(MulOp(_as(made, steps, f32), _as(made, scale, f32)))
-        result = _as(made, result, element_of(op.result))
+            steps = made.put(SubOp(made.as_element(op.x, exact), made.as_element(zero, exact)))
+            result = made.put(MulOp(made.as_element(steps, f32), made.as_element(scale, f32)))
+        result = made.as_element(result, element_of(op.result))
         rewriter.replace(op, made.needed([result]), [result])
         return True
-
-
-def _as(made: Made, x: SSAValue, element: Attribute) -> SSAValue:
-    """x in another element type."""
-    return x if element_of(x) == element else made.put(CastOp(x, result_type=tensor_type(shape_of(x), element)))
 
 
 def _along(made: Made, value: SSAValue, op: ScaledOp) -> SSAValue:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp, element_of, elements_of, shape_of
-from graph_engine.dialects.ge.interning import element_name, numpy_dtype
+from graph_engine.dialects.ge.elementwise import CastOp
+from graph_engine.dialects.ge.interning import element_name, numpy_dtype, tensor_type
 from graph_engine.dialects.ge.precision import FP32, set_precision
 from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
@@ -71,6 +72,10 @@ class Made:
     def shaped(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
         """x in another shape."""
         return x if shape_of(x) == tuple(shape) else self.put(ReshapeOp(x, shape=shape))
+
+    def as_element(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """x in another element type."""
+        return x if element_of(x) == element else self.put(CastOp(x, result_type=tensor_type(shape_of(x), element)))
 
     def part(self, x: SSAValue, axis: int, start: int, count: int = 1) -> SSAValue:
         """`count` entries of an axis from `start` on."""

@@ -62,7 +62,7 @@ class Sampler:
 
     def as_fp32(self, x: SSAValue) -> SSAValue:
         """x in fp32."""
-        return x if element_of(x) == f32 else self.put(CastOp(x, result_type=tensor_type(shape_of(x), f32)))
+        return self.exact.as_element(x, f32)
 
     def clipped(self, x: SSAValue, low: float, high: float) -> SSAValue:
         """x between two numbers."""

@@ -10,15 +10,17 @@ from harness.agreement import tasks_of
 
 from graph_engine.frontend_onnx.importer import import_onnx
 from graph_engine.lowering.emit_program import emit_program
-from graph_engine.pipelines.compile import compile_module
+from graph_engine.pipelines.compile import DEFAULT_SOC, compile_module
 from graph_engine.target_ascend.om.program import Launch
 from graph_engine.target_ascend.runtime.device import run
 
 
-def chip_outputs(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[list[Any], list[str]]:
+def chip_outputs(
+    model: onnx.ModelProto, feeds: Mapping[str, Any], soc: str = DEFAULT_SOC
+) -> tuple[list[Any], list[str]]:
     """Its outputs, in checking mode, which must stay silent; and the types of its tasks, all of which have kernels."""
     module = import_onnx(model)
-    compile_module(module)
+    compile_module(module, soc)
     program = emit_program(module)
     tasks = tasks_of(program)
     assert all(isinstance(task, Launch) for task in tasks), tasks
