@@ -266,6 +266,19 @@ def gm_path(soc: Soc, source: Space, target: Space) -> GmPath:
     return GmPath(l2.bytes_per_cycle, l2.latency_cycles, ddr.bytes_per_cycle, ddr.latency_cycles)
 
 
+def ddr_load(soc: Soc, fetched: int, written: int, aligned: bool) -> int:
+    """Bytes of DDR traffic that a move stands for, which fetches and writes back so many lines of the L2.
+
+    Lines fetched for a move that does not begin with a line (512 bytes) take 1 / `ddr.unaligned_factor` of their time,
+    whole bytes rounded up; what leaves the L2 leaves it in whole lines. Source: the guide's bandwidth of 32-byte
+    and of 512-byte addresses.
+    """
+    line = soc.l2.line_bytes
+    if aligned:
+        return (fetched + written) * line
+    return written * line + ceil_div(fetched * line * 1000, round(soc.ddr.unaligned_factor * 1000))
+
+
 def gm_cycles(soc: Soc, path: GmPath, handled: int, ddr_bytes: int, movers: int, active: int) -> tuple[int, int]:
     """(latency, transfer) in cycles of one move in each of `movers` blocks, while `active` blocks of the launch share the memories.
 

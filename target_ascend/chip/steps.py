@@ -59,6 +59,7 @@ class GmAccess:
     and `terms` place that byte in the argument; `handled` and `payload` are per block (see `costs`). `movers`:
     blocks of all groups that make just this access, so that what they share is fetched at their joint rate.
     `indirect`: the place depends on data, so that every block fetches lines of its own, which the L2 does not hold.
+    `even`: rows and blocks lie whole lines apart, so that all begin with a line where the first does.
     """
 
     argument: int
@@ -71,6 +72,7 @@ class GmAccess:
     runs: list[tuple[int, int]]
     movers: int = 1
     indirect: bool = False
+    even: bool = True
     rotate: tuple[Rotate, int] | None = None
     """Of what has versions, with the bytes of one."""
     footprints: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
@@ -316,6 +318,12 @@ class _Expander:
         coef = sum(c for slot, c in operand.offset.terms if slot == 0) * size
         runs = _runs(operand, [coef * b for b in self.blocks] if coef else [0], self.soc.l2.line_bytes)
         first = runs[0][0]
+        axes = collapse(operand.sizes, (operand.strides,))
+        rows = [stride for _, (stride,) in axes if stride != 1]
+        steps = [
+            coef,
+            *(step * size for step in rows + [c for slot, c in operand.offset.terms if slot >= FIRST_REGISTER]),
+        ]
         return GmAccess(
             argument=buffers[operand.buffer].address,
             write=write,
@@ -325,6 +333,7 @@ class _Expander:
             const=operand.offset.const * size + first,
             terms=tuple((slot, c * size) for slot, c in operand.offset.terms if 0 < slot < FIRST_REGISTER),
             indirect=operand.offset.indirect,
+            even=not any(step % self.soc.l2.line_bytes for step in steps),
             rotate=(operand.rotate, buffers[operand.buffer].bytes) if operand.rotate is not None else None,
             runs=[(start - first, length) for start, length in runs],
         )

@@ -27,6 +27,7 @@ from graph_engine.target_ascend.chip.accounts import BlockAccount, TaskAccount, 
 from graph_engine.target_ascend.chip.costs import (
     cores_of,
     cycles_of,
+    ddr_load,
     gm_cycles,
     microseconds,
     move_cycles,
@@ -233,7 +234,7 @@ class TimingEngine:
                 lines = len(group.blocks) * -(-access.handled // l2.line_bytes)
                 fetched += 0 if access.write else lines
                 written += lines if access.write else 0
-                times.append(self._move(access, lines, cores, active))
+                times.append(self._move(access, ddr_load(self.soc, lines, 0, access.even), cores, active))
                 continue
             address = bases[access.argument] + offset
             low = address & (PAGE_BYTES - 1)
@@ -243,17 +244,19 @@ class TimingEngine:
             lines_in, lines_out = l2.touch(address >> PAGE_BITS, footprint, access.write)
             fetched += lines_in
             written += lines_out
-            times.append(self._move(access, lines_in + lines_out, cores, active))
+            ddr = (lines_in + lines_out) * l2.line_bytes
+            if lines_in and (not access.even or address % l2.line_bytes):
+                ddr = ddr_load(self.soc, lines_in, lines_out, False)
+            times.append(self._move(access, ddr, cores, active))
         return times, fetched, written
 
-    def _move(self, access: GmAccess, lines: int, cores: int, active: int) -> Move:
-        """Latency and transfer of a move for which the L2 fetches and writes back `lines`."""
-        move = access.moves.get((lines, active))
+    def _move(self, access: GmAccess, ddr_bytes: int, cores: int, active: int) -> Move:
+        """Latency and transfer of a move that stands for so many bytes of DDR traffic."""
+        move = access.moves.get((ddr_bytes, active))
         if move is None:
             movers = min(access.movers, cores)
-            ddr_bytes = lines * self.l2.line_bytes
             move = gm_cycles(self.soc, access.path, access.handled, ddr_bytes, movers, active)
-            access.moves[lines, active] = move
+            access.moves[ddr_bytes, active] = move
         return move
 
     def _time(

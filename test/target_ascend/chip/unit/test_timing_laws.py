@@ -29,7 +29,18 @@ from models.hand_kernels import (
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.steps import flatten_kernel
 from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine
-from graph_engine.target_ascend.isa.model import Blocks, DType, Kernel, Node, Opcode, Pipe, Rotate, Space, Walker
+from graph_engine.target_ascend.isa.model import (
+    Blocks,
+    DType,
+    Kernel,
+    Node,
+    Opcode,
+    Operand,
+    Pipe,
+    Rotate,
+    Space,
+    Walker,
+)
 from graph_engine.target_ascend.om.program import AicpuCall, Copy, Location, Segment, TensorDesc
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
@@ -63,6 +74,27 @@ def test_a_load_from_ddr_and_then_from_l2():
     assert engine.launch(launch(), work).kernel_cycles == ISSUE + 50 + -(-21504 // 114)
     engine.reset()
     assert engine.launch(launch(), work).kernel_cycles == ISSUE + 800 + 21504 // 21
+
+
+def test_a_load_that_does_not_begin_with_a_line_takes_longer_from_ddr():
+    engine, work = TimingEngine(SOC), kernel(load_ub(10752, offset=affine(16)))
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 800 + 1498  # 43 lines of 512 bytes at 0.7 of 21 bytes
+    assert engine.launch(launch(), work).kernel_cycles == ISSUE + 50 + -(-21504 // 114)
+    lines = replace(SOC, ddr=replace(SOC.ddr, unaligned_factor=1.0))
+    assert timed(load_ub(10752, offset=affine(16)), soc=lines).kernel_cycles == ISSUE + 800 + -(-43 * 512 // 21)
+
+
+@pytest.mark.parametrize(("distance", "factor"), [(512, 1.0), (528, 0.7)])
+def test_rows_and_blocks_that_do_not_begin_with_a_line_take_longer(distance: int, factor: float):
+    rows = Operand(X, DType.F16, affine(), (8, 256), (distance, 1))
+    lines = (
+        8 if factor == 1 else 15
+    )  # the first row of those apart by 1056 bytes begins a line, the others lie in two each
+    cycles = -(-round(lines * 512 / factor + 0.49) // 21)
+    assert timed(copy(view(UB, 2048), rows, Pipe.MTE2)).kernel_cycles == ISSUE + 800 + cycles
+    apart = timed(load_ub(10752, offset=affine(s0=10752 + distance - 512)), block_dim=2)
+    lines = 84 if factor == 1 else 85
+    assert apart.kernel_cycles == ISSUE + 800 + -(-round(lines * 512 / factor + 0.49) // 42)
 
 
 def test_a_store_stays_in_the_l2():
