@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
-from graph_engine.dialects.ascend.task import BufferOp, ProgramOp
+from graph_engine.dialects.ascend.program import BufferOp, ProgramOp
 from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.layout import storage_bytes
 from graph_engine.target_ascend.soc.soc import load_soc

@@ -9,18 +9,8 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from graph_engine.dialects.ascend.kernel import KernelOp
-from graph_engine.dialects.ascend.task import (
-    SEGMENTS,
-    AicpuOp,
-    BufferOp,
-    CopyTaskOp,
-    DeviceTaskOp,
-    LaunchOp,
-    ProgramOp,
-    RecordOp,
-    StreamOp,
-    WaitOp,
-)
+from graph_engine.dialects.ascend.program import SEGMENTS, BufferOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.task import AicpuOp, CopyTaskOp, DeviceTaskOp, LaunchOp, RecordOp, WaitOp
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.locations import source_nodes

@@ -16,18 +16,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from graph_engine.dialects import layout
-from graph_engine.dialects.ascend.task import (
-    SEGMENTS,
-    AicpuOp,
-    BufferOp,
-    CopyTaskOp,
-    LaunchOp,
-    ProgramOp,
-    RecordOp,
-    StreamOp,
-    WaitOp,
-    task_info,
-)
+from graph_engine.dialects.ascend.program import SEGMENTS, BufferOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.task import AicpuOp, CopyTaskOp, LaunchOp, RecordOp, WaitOp, task_info
 from graph_engine.dialects.encodings import Declared
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import element_type, tensor_type

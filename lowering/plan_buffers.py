@@ -16,7 +16,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import SSAValue
 
-from graph_engine.dialects.ascend.task import BufferOp, DeviceTaskOp, LaunchOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.program import BufferOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.task import DeviceTaskOp, LaunchOp
 from graph_engine.dialects.ge.interning import int_attr
 from graph_engine.dialects.layout import storage_bytes
 from graph_engine.planning.interval_packing import Interval, pack_intervals

@@ -21,16 +21,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.kernel import KernelOp
-from graph_engine.dialects.ascend.task import (
-    AicpuOp,
-    BufferOp,
-    CallOp,
-    CopyTaskOp,
-    LaunchOp,
-    ProgramOp,
-    StreamOp,
-    task_info,
-)
+from graph_engine.dialects.ascend.program import BufferOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.task import AicpuOp, CallOp, CopyTaskOp, LaunchOp, task_info
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import tensor_type

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
-from graph_engine.dialects.ascend.task import AicpuOp, BufferOp, CopyTaskOp, LaunchOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.program import BufferOp, ProgramOp, StreamOp
+from graph_engine.dialects.ascend.task import AicpuOp, CopyTaskOp, LaunchOp
 from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.lowering.plan_buffers import plan_buffers
 
