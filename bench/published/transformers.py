@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import onnx
 
 from published.net import Net, Value
@@ -305,3 +306,50 @@ def xcit_small(net: Net) -> list[Value]:
         first = branch(net.slice(y, 1, 0, 1), feed_forward(net, net.slice(y, 1, 0, 1), 1536))
         x = net.add(x, net.concat([first, net.slice(y, 1, 1, 197)], 1))
     return [net.classifier(first_token(net, net.layer_norm(x)), 1000)]
+
+
+def outlook(net: Net, x: Value, heads: int) -> Value:
+    """Outlook attention on [n, h, w, c]: each second position weighs the 3 x 3 values around it and adds what comes of them
+    to these places. Windows are taken out by two gathers, as torch exports Unfold; those that overlap are added by a
+    transposed convolution of ones, since Fold has no operator before opset 18."""
+    n, h, w, c = x.shape
+    rows, columns, width = h // 2, w // 2, c // heads
+    v = net.pad(net.transpose(net.linear(x, c, bias=False), 0, 3, 1, 2), 1, 1, 1, 1)
+    down, across = (net.constant(2 * np.arange(size)[None] + np.arange(3)[:, None]) for size in (rows, columns))
+    v = net.node("Gather", [v, down], (n, c, 3, rows, w + 2), axis=2)
+    v = net.node("Gather", [v, across], (n, c, 3, rows, 3, columns), axis=4)
+    v = net.reshape(net.transpose(v, 0, 1, 2, 4, 3, 5), n, heads, width, 9, rows * columns)
+    pooled = net.pool(net.transpose(x, 0, 3, 1, 2), "AveragePool", 2, 2, 0)
+    weights = net.linear(net.transpose(pooled, 0, 2, 3, 1), 81 * heads)
+    weights = net.transpose(net.reshape(weights, n, rows * columns, heads, 9, 9), 0, 2, 1, 3, 4)
+    mixed = net.matmul(net.softmax(net.scale(weights, width**-0.5)), net.transpose(v, 0, 1, 4, 3, 2))
+    mixed = net.reshape(net.transpose(mixed, 0, 1, 4, 3, 2), n, 9 * c, rows, columns)
+    ones = net.constant(np.tile(np.eye(9, dtype=np.float32).reshape(9, 1, 3, 3), (c, 1, 1, 1)))
+    window = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1], "group": c}
+    y = net.node("ConvTranspose", [mixed, ones], (n, c, h, w), **window)
+    return net.linear(net.transpose(y, 0, 2, 3, 1), c)
+
+
+def volo_d1(net: Net) -> list[Value]:
+    """VOLO-D1 (Yuan et al. 2021): 4 layers of outlook attention, 14 of attention, 2 of class attention, a head for each token."""
+    x = net.conv(net.input(3, 224, 224), 64, 7, 2)
+    for _ in range(2):
+        x = net.conv(x, 64, 3)
+    x = net.transpose(patches(net, x, 192, 4), 0, 2, 3, 1)
+    for _ in range(4):
+        x = net.add(x, outlook(net, net.layer_norm(x), 6))
+        x = net.add(x, feed_forward(net, net.layer_norm(x), 576))
+    x = net.transpose(patches(net, net.transpose(x, 0, 3, 1, 2), 384, 2), 0, 2, 3, 1)
+    x = net.reshape(net.add(x, net.weight(1, 14, 14, 384)), net.batch, 196, 384)
+    for _ in range(14):
+        x = net.add(x, self_attention(net, net.layer_norm(x), 12))
+        x = net.add(x, feed_forward(net, net.layer_norm(x), 1152))
+    x = with_class_token(net, x)
+    for _ in range(2):
+        first, rest = net.slice(x, 1, 0, 1), net.slice(x, 1, 1, 197)
+        first = net.add(first, class_attention(net, net.layer_norm(x), 12))
+        x = net.concat([net.add(first, feed_forward(net, net.layer_norm(first), 1152)), rest], 1)
+    x = net.layer_norm(x)
+    tokens = net.linear(net.slice(x, 1, 1, 197), 1000)
+    best = net.node("ReduceMax", [tokens], (net.batch, 1000), axes=[1], keepdims=0)
+    return [net.add(net.classifier(first_token(net, x), 1000), net.scale(best, 0.5))]
