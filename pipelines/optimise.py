@@ -158,9 +158,10 @@ def describe_pass(name: str) -> str:
         if pass_class.__doc__ and not pass_class.__doc__.startswith(pass_class.__name__)
         else ""
     )
-    lines = [f"--{name}: {registry.help_line(name)}"]
-    for text in ((inspect.getdoc(module) or "").partition("\n")[2], own or ""):
-        lines += ["", text.strip()] if text.strip() else []
+    summary = registry.help_line(name)
+    lines = [f"--{name}: {summary}"]
+    for text in ((inspect.getdoc(module) or "").partition("\n")[2], (own or "").removeprefix(summary)):
+        lines += ["", text.strip("\n")] if text.strip() else []
     fields = [f for f in dataclasses.fields(pass_class) if f.init and f.name != "name"]
     lines += ["", "options:" if fields else "options: none"]
     kinds = typing.get_type_hints(pass_class)

@@ -298,6 +298,15 @@ def test_help_pass_shows_options(capsys: pytest.CaptureFixture[str]):
     assert "Appends text" in out and "text: str = t" in out and "what to append" in out and "times: int = 1" in out
 
 
+@pytest.mark.parametrize("name", ["split-batch", "fuse-conv-bn-relu"])
+def test_help_pass_says_things_once_and_keeps_examples_in_line(name: str, capsys: pytest.CaptureFixture[str]):
+    assert main([f"--help-pass={name}"]) == 0
+    out = capsys.readouterr().out
+    examples = [line for line in out.splitlines() if line.lstrip().startswith("%1 = ")]
+    assert out.count(registry.help_line(name)) == 1
+    assert examples and all(line.startswith("    %1") for line in examples)
+
+
 def test_plugins_add_passes_and_clashes_name_both(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     universe = Universe(all_passes={"tag2": lambda: Tag, "fold-constants": lambda: Tag})
     entry = types.SimpleNamespace(name="shiny", load=lambda: universe)
