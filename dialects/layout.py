@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerType, NoneAttr, Signedness, TensorType
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -98,8 +98,8 @@ def fractal_nz(c0: int = 16, pad: str = "zero") -> Encoding:
 
 def encoding_of(tensor: Attribute) -> Encoding:
     """The encoding of a tensor type; ND where it has none. Raises VerifyException for a foreign encoding."""
-    encoding = tensor.encoding if isinstance(tensor, TensorType) else None
-    if encoding is NO_ENCODING or encoding is None or isinstance(encoding, NoneAttr):
+    encoding = cast("TensorType[Any]", tensor).encoding if type(tensor) is TensorType else NO_ENCODING
+    if encoding is NO_ENCODING or isinstance(encoding, NoneAttr):
         return _PLAIN
     if not isinstance(encoding, Encoding):
         raise VerifyException(f"{encoding} is no storage format")
@@ -108,7 +108,8 @@ def encoding_of(tensor: Attribute) -> Encoding:
 
 def is_plain(tensor: Attribute) -> bool:
     """Whether the tensor is stored row-major without padding, whatever the name of its format."""
-    return encoding_of(tensor).form.patterns == _PLAIN.form.patterns
+    encoding = encoding_of(tensor)
+    return encoding is _PLAIN or encoding.form.patterns == _PLAIN.form.patterns
 
 
 def format_name(tensor: Attribute) -> str:
@@ -216,7 +217,7 @@ class TransDataOp(Operator):
     assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
 
     def __init__(self, x: SSAValue, result_type: TensorType[Any]):
-        super().__init__(operands=[x], result_types=[result_type])
+        Operation.__init__(self, operands=[x], result_types=[result_type])  # cheaper than the general builder
 
     def verify_(self) -> None:
         source, target = cast("TensorType[Any]", self.x.type), cast("TensorType[Any]", self.y.type)

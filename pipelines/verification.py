@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
-from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from graph_engine.dialects.operator_class import Operator, operands_of
-from graph_engine.dialects.traits import VerifiedByForm
+from graph_engine.dialects.operator_class import operands_of
+from graph_engine.dialects.operator_form import Form
 
 
 class InvalidOperation(Exception):
@@ -58,7 +57,7 @@ class Verifier:
 
     def _verify_with_content(self, op: Operation, unchanged: set[Operation]) -> None:
         """Verify `op` and all that it holds; isolated operators that are known as a whole are added to `unchanged`."""
-        form = _Form()
+        form = Form()
         known_by_form = op.next_op is not None and form.add(op)
         key = tuple(form.key)
         if known_by_form and key in self._forms:
@@ -72,46 +71,6 @@ class Verifier:
                     self._verify_with_content(inner, unchanged)
         if known_by_form:
             self._forms[key] = form.parts
-
-
-class _Form:
-    """What decides whether an operator `VerifiedByForm` is valid, with all that it holds: parts by their identities."""
-
-    def __init__(self) -> None:
-        self.key: list[object] = []
-        self.parts: list[object] = []
-        """Held, so that their identities last."""
-
-    def add(self, op: Operation) -> bool:
-        """Add `op`; False if its form does not decide."""
-        operands = operands_of(op)
-        if not _by_form(type(op)) or ErasedSSAValue in map(type, operands) or not isinstance(op, Operator):
-            return False
-        parts = [*(value.type for value in operands), *(value.type for value in op.results), *op.form()]
-        self.key += (type(op), len(operands), len(op.results), *op.properties, *map(id, parts))
-        self.parts += parts
-        return not op.regions or (op.has_trait(IsolatedFromAbove) and all(map(self._add_content, op.regions)))
-
-    def _add_content(self, region: Region) -> bool:
-        """Add a region that sees nothing from outside: values by the order in which they are defined."""
-        if len(region.blocks) != 1:
-            return False
-        block = region.block
-        numbers: dict[SSAValue, int] = {argument: number for number, argument in enumerate(block.args)}
-        self.key += (len(numbers), *map(id, block.arg_types))
-        self.parts += block.arg_types
-        for op in block.ops:
-            if not all(value in numbers for value in operands_of(op)) or not self.add(op):
-                return False
-            self.key += [numbers[value] for value in operands_of(op)]
-            for result in op.results:
-                numbers[result] = len(numbers)
-        return True
-
-
-@cache
-def _by_form(kind: type[Operation]) -> bool:
-    return kind.has_trait(VerifiedByForm, value_if_unregistered=False)
 
 
 def content_of(top: Operation) -> list[object]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from xdsl.dialects.builtin import IntegerType, bf16, f16, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -51,6 +52,7 @@ from graph_engine.dialects.layout import (
 )
 from graph_engine.transforms.orientation import TO_NCHW
 from graph_engine.transforms.padding import (
+    LOOKS,
     all_zero,
     elementwise_padding,
     finite_operands,
@@ -109,22 +111,22 @@ class FormatRules:
         self.saturating = saturating
         self.small = small or {}
 
-    @staticmethod
-    def for_soc(soc: str) -> FormatRules:
+    @classmethod
+    def for_soc(cls, soc: str) -> Self:
         """The rules for a chip by name or description file."""
         from graph_engine.target_ascend.soc.soc import load_soc
 
         description = load_soc(soc)
-        return FormatRules(
+        return cls(
             description.c0,
             description.heavy_operators,
             description.numerics.overflow_mode == "saturating",
             description.load3d.small_channels,
         )
 
-    def without_pixels(self) -> FormatRules:
+    def without_pixels(self) -> Self:
         """The rules for a graph whose input is there in blocks of C0: pixels of four would take a conversion."""
-        return FormatRules(self.c0, self.heavy, self.saturating)
+        return type(self)(self.c0, self.heavy, self.saturating)
 
     def own_family(self, op: Operation) -> Family | None:
         """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators.
@@ -241,6 +243,7 @@ class FormatRules:
         few = 0 < shape_of(op.x)[1] <= PIXEL == self.small.get(element_name(element_of(op.x)))
         if not few or op.group.value.data != 1 or isinstance(given, NC1HWC0):
             return False
+        LOOKS.count += 1
         region = op.parent_op()
         shared = isinstance(region, FusedOp) and len(list(op.x.uses)) > 1
         x, w = (

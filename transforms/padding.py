@@ -6,6 +6,7 @@ A promise is `zero`, `finite` (zero times it is zero) or `undef`; each promises 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite
 from typing import cast
@@ -38,8 +39,19 @@ FINITE_IF_SATURATING = frozenset({"ge.add", "ge.sub", "ge.mul"})
 """Operators that leave them by overflow alone."""
 
 
+@dataclass
+class Looks:
+    """How often a rule looked beyond the form of an operator: what it found holds for that operator alone."""
+
+    count: int = 0
+
+
+LOOKS = Looks()
+
+
 def constant_of(value: SSAValue) -> Known | None:
     """The constant that a value is, inside a `ge.fused` as well."""
+    LOOKS.count += 1
     if isinstance(value, BlockArgument) and isinstance(fused := value.owner.parent_op(), FusedOp):
         value = fused.inputs[value.index]
     return known(value)

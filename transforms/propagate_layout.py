@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import element_of
 from graph_engine.dialects.ge.elementwise import CastOp
+from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.layout import NC1HWC0, TransDataOp, is_plain, with_encoding
 from graph_engine.transforms.border_formats import Borders, borders_of
@@ -38,6 +39,7 @@ from graph_engine.transforms.layout_assignment import Assignment, assign_layouts
 from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import computed, known
 from graph_engine.transforms.remarks import Kind, analysis, wanted
+from graph_engine.transforms.remembered_formats import RememberedRules
 from graph_engine.transforms.retyping import rebuilt
 from graph_engine.transforms.stored_values import Family, Format, family_of, format_of, tensor
 
@@ -76,7 +78,7 @@ class _Stored:
         return self.made[key]
 
 
-def lay_out(op: Operation, family: Family, rules: FormatRules, stored: _Stored, rewriter: CountedRewriter) -> None:
+def lay_out(op: Operation, family: Family, rules: RememberedRules, stored: _Stored, rewriter: CountedRewriter) -> None:
     """Puts a copy of `op` in the formats of `family` between conversions; those that meet vanish as the walk goes on."""
     formats = rules.of(op, family, [stored.given(value) for value in op.operands])
     assert formats is not None
@@ -84,11 +86,15 @@ def lay_out(op: Operation, family: Family, rules: FormatRules, stored: _Stored, 
         stored.of(value, wanted, op, rewriter) for value, wanted in zip(op.operands, formats.operands, strict=True)
     ]
 
-    def result_types(inner: Operation, values: Sequence[SSAValue]) -> Sequence[Attribute]:
-        inside = rules.of(inner, family, [format_of(value) for value in values])
-        if inside is None:  # ge.yield
-            return ()
-        return [with_encoding(tensor(inner.results[0]), inside.result)]
+    given = [format_of(value) for value in operands]
+    if isinstance(op, FusedOp):
+        inner_formats = dict(zip(op.block.ops, rules.inside(op, family, given), strict=False))  # the yield gives none
+    else:
+        inside = rules.of(op, family, given)
+        inner_formats = {op: None if inside is None else inside.result}
+
+    def result_types(inner: Operation, _: Sequence[SSAValue]) -> Sequence[Attribute]:
+        return [with_encoding(tensor(result), inner_formats[inner]) for result in inner.results]
 
     copy = rebuilt(op, operands, result_types)
     rewriter.insert(copy)
@@ -151,7 +157,7 @@ class PropagateLayout(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         context = RewriteContext.current()
-        chip = FormatRules.for_soc(self.soc)
+        chip = RememberedRules.for_soc(self.soc)
         for block in graphs(op):
             stored = _Stored()
             borders = borders_of(block, self.inputs, self.outputs, chip.c0["f16"])

@@ -23,6 +23,7 @@ from graph_engine.dialects.layout import format_name, is_plain
 from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import graphs
 from graph_engine.transforms.pass_base import EXACT, GePass, OperatorError
+from graph_engine.transforms.remembered_formats import RememberedRules
 from graph_engine.transforms.stored_values import Format, family_of, format_of, is_transposed_view, is_view, tensor
 
 
@@ -89,7 +90,7 @@ class VerifyLayout(GePass):
     soc: str = field(default="Ascend310P3", metadata={"help": "chip that gives C0 per element type"})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = FormatRules.for_soc(self.soc)
+        rules = RememberedRules.for_soc(self.soc)
         found = [fault for block in graphs(op) for fault in faults(block, rules)]
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
