@@ -70,8 +70,9 @@ class Net:
         return x
 
     def constant(self, value: float | Sequence[int] | np.ndarray) -> Value:
-        """A small constant; equal ones are one initialiser."""
-        array = np.float32(value) if isinstance(value, float) else np.asarray(value)
+        """A small constant, a number as the net's type; equal ones are one initialiser."""
+        number = onnx.helper.tensor_dtype_to_np_dtype(self.dtype)
+        array = np.asarray(value, number if isinstance(value, float) else None)
         key = (str(array.dtype), array.tobytes(), array.shape)
         if key not in self._constants:
             name = self._constants[key] = f"c{len(self._constants)}"

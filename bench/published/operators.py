@@ -37,11 +37,11 @@ def product(m: int, k: int, n: int) -> Builder:
 
 
 def elementwise(op: str, rows: int, columns: int, operands: int) -> Builder:
-    """One elementwise operator of one or two inputs."""
+    """One elementwise operator of one or two inputs; `Gelu` as the nodes with Erf that torch exports."""
 
     def build(net: Net) -> list[Value]:
         inputs = [net.input(rows, columns) for _ in range(operands)]
-        return [net.node(op, inputs, inputs[0].shape)]
+        return [net.act(inputs[0], "gelu") if op == "Gelu" else net.node(op, inputs, inputs[0].shape)]
 
     return build
 
@@ -59,7 +59,7 @@ def _line(op: str, operands: int, fixed: float, tb_s: float, chip: str) -> list[
     points: list[Point] = []
     for rows, columns in ((256, 4096), (2048, 4096), (8192, 4096)):
         megabytes = rows * columns * 2 * (operands + 1) / 1e6
-        build = elementwise({"sigmoid": "Sigmoid", "maximum": "Max"}[op], rows, columns, operands)
+        build = elementwise({"sigmoid": "Sigmoid", "maximum": "Max", "gelu": "Gelu"}[op], rows, columns, operands)
         us = round(fixed + megabytes / tb_s, 2)
         points.append(Point(f"{op} (line)", chip, f"{rows} x {columns}", us, build, "cann-bench, line fitted"))
     return points
@@ -79,8 +79,10 @@ POINTS: tuple[Point, ...] = (
     ),
     Point("product", A3, "2048 x 512 x 4096", 53.0, product(2048, 512, 4096), "aclgraph profile (bf16)"),
     *_line("sigmoid", 1, 3.39, 2.45, B2),
+    *_line("gelu", 1, 4.89, 2.46, B2),
     *_line("maximum", 2, 2.59, 1.83, B2),
     *_line("sigmoid", 1, 2.83, 2.51, PR),
+    *_line("gelu", 1, 2.82, 2.57, PR),
     *_line("maximum", 2, 1.60, 1.95, PR),
     Point("addition", B3, "8192 x 8192", 184.52, elementwise("Add", 8192, 8192, 2), "asc-devkit, without conflict"),
     *(
