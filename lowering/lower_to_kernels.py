@@ -17,6 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ascend.task import CallOp, task_info
@@ -25,6 +26,7 @@ from graph_engine.dialects.ge.core import GeOp, Tensor
 from graph_engine.dialects.ge.fused import FusedOp, YieldOp
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.locations import fuse
+from graph_engine.dialects.ge.shape import SliceOp
 from graph_engine.dialects.ge.weights import FoldAttr, attribute_type, fold_attr
 from graph_engine.dialects.layout import TransDataOp, is_plain, storage_bytes, with_encoding
 from graph_engine.lowering.element_types import require_element_types
@@ -35,6 +37,7 @@ from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.lowering.selection.cube import reads_in_place
 from graph_engine.lowering.selection.plain_heads import products_read
+from graph_engine.lowering.selection.split_k import SplitProduct
 from graph_engine.lowering.selection.table import select
 from graph_engine.lowering.static_sizes import require_static_sizes
 from graph_engine.lowering.views import is_view
@@ -68,6 +71,9 @@ class _Lowering:
             return
         try:
             choice = select(op)
+            if choice.split is not None and (split := choice.split(choice, self.soc)) is not None:
+                self.call_split(op, split)
+                return
             kernel = self.kernel(choice)
         except NoKernel as reason:
             self.fall_back(op, str(reason))
@@ -93,19 +99,45 @@ class _Lowering:
             self.module.body.block.add_op(kernel)
         return self.kernels[choice.key]
 
-    def call(self, op: Operation, choice: Choice, kernel: KernelOp) -> None:
-        """Puts the call in the place of `op`."""
-        block = op.parent_block()
-        assert block is not None
+    def call_split(self, op: Operation, split: SplitProduct) -> None:
+        """Puts the call of the parts, views of each, and the call of their sum in the place of `op`."""
+        kernel = self.kernel(split.parts)
+        kernel_chosen(op, split.parts, kernel)
+        with self.rewrites.rewrite("split-k", [op]):
+            info = task_info(split.parts.type, _macs(op), 0)
+            parts = CallOp(kernel.sym_name.data, self.operands(op, split.parts), [split.every], info)
+            places = range(split.count)
+            views = [
+                SliceOp(parts.outputs[0], starts=[at], ends=[at + 1], axes=[0], result_type=split.one) for at in places
+            ]
+            for new in (parts, *views):
+                new.location = op.location
+                Rewriter.insert_op(new, InsertPoint.before(op))
+            choice = split.sum([view.result for view in views])
+            self.call(op, choice, self.kernel(choice), macs=0)
+        message = (
+            f"cores share K in {split.count} parts: {split.us:.1f} us with their sum instead of {split.whole_us:.1f}"
+        )
+        passed("SplitK", parts, message, parts=split.count, us=split.us, whole_us=split.whole_us)
+
+    def operands(self, op: Operation, choice: Choice) -> list[SSAValue]:
+        """The kernel's arguments before its results; constants that are none of the graph's stand in front of `op`."""
         operands: list[SSAValue] = []
         for value in choice.inputs_on(self.soc):
             if isinstance(value, ConstantArgument):
                 constant = ConstantOp(value.value, result_type=value.type)
-                block.insert_op_before(constant, op)
+                Rewriter.insert_op(constant, InsertPoint.before(op))
                 operands.append(constant.result)
             else:
                 operands.append(value)
-        macs = op.cost().macs if isinstance(op, GeOp | FusedOp) else 0
+        return operands
+
+    def call(self, op: Operation, choice: Choice, kernel: KernelOp, macs: int | None = None) -> None:
+        """Puts the call in the place of `op`."""
+        block = op.parent_block()
+        assert block is not None
+        operands = self.operands(op, choice)
+        macs = _macs(op) if macs is None else macs
         memory = [tensor_type(ty.get_shape(), ty.element_type) for ty in kernel.exchanged]
         info = task_info(choice.type, macs, layout_bytes(op), in_place=tuple(choice.in_place), exchanged=len(memory))
         *done, last = op, *choice.instead_of
@@ -141,6 +173,10 @@ class _Lowering:
 def is_read_in_place(op: Operation) -> bool:
     """Whether the readers of a cut take its parts where they lie: attention heads in fractals, products plain ones."""
     return reads_in_place(op) or products_read(op)
+
+
+def _macs(op: Operation) -> int:
+    return op.cost().macs if isinstance(op, GeOp | FusedOp) else 0
 
 
 def layout_bytes(op: Operation) -> int:

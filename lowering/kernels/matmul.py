@@ -189,11 +189,14 @@ def _judged(
     own = min(float(ddr.bytes_per_cycle), soc.ddr.total_bytes_per_s / (soc.freq_mhz.cube * 1e6) / active)
     cached = min(float(l2.bytes_per_cycle), soc.l2.total_bytes_per_cycle / active)
 
-    def load(side: Side, blocks: int, readers: int, reads: int, sharers: float) -> tuple[float, float, float]:
+    def load(side: Side, blocks: int, x1: int, readers: int, reads: int, sharers: float) -> tuple[float, float, float]:
         """Cycles to read a side of a core once from device memory, together with the cores that read the same, and again
-        from the L2; those of the first block. Of a line that `sharers` moves have parts of, the first one waits for all."""
+        from the L2; those of the first block. Of a line that `sharers` moves have parts of, the first one waits for all.
+        Where cores share the batch, others of them that have parts of a line (of `x1` blocks) fetch it themselves."""
         one, common = blocks * k1 * FRACTAL, not any(side.steps)
         rate = min(cached * sharers, own * readers * (b_cores if common else 1))
+        if side.plain and side.k_rows and b_cores > 1:
+            rate /= max(1.0, min(soc.l2.line_bytes / 32, x1) / blocks)
         fresh = one * (1 if common else matrices)
         return fresh / rate, (one * matrices * reads - fresh / sharers) / cached, FRACTAL * sharers / rate
 
@@ -205,8 +208,10 @@ def _judged(
     left_of_line = sharers(shape.left, m_share, mt, k1 if held == LEFT else kc)
     right_of_line = sharers(shape.right, n_share, nt, k1 if held == RIGHT else kc)
     left_reads, right_reads = 1 if held == LEFT else n_tiles, 1 if held == RIGHT else m_tiles
-    left_once, left_again, left_block = load(shape.left, m_share, n_cores, left_reads, left_of_line)
-    right_once, right_again, right_block = load(shape.right, parts * n_share, m_cores, right_reads, right_of_line)
+    left_once, left_again, left_block = load(shape.left, m_share, shape.m1, n_cores, left_reads, left_of_line)
+    right_once, right_again, right_block = load(
+        shape.right, parts * n_share, parts * shape.n1, m_cores, right_reads, right_of_line
+    )
     left, right = left_once + left_again, right_once + right_again
     fractals, tiles = matrices * m_share * n_share, matrices * m_tiles * n_tiles
     y_bytes = fractals * FRACTAL_ELEMENTS * epilogue.out_dtype.bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -26,6 +26,9 @@ from graph_engine.lowering.kernels.vector_steps import takes
 from graph_engine.target_ascend.isa.model import PREDICATES, DType
 from graph_engine.target_ascend.soc.soc import Soc
 
+if TYPE_CHECKING:
+    from graph_engine.lowering.selection.split_k import SplitProduct
+
 LARGEST_PRODUCT = 64
 """Powers up to this one are products."""
 
@@ -38,7 +41,8 @@ class Choice:
     type of the profile, `inputs` the kernel's arguments before its results. The result may overwrite the inputs
     numbered in `in_place`: the kernel reads each of their elements before it writes the one at its place. The kernel writes the
     result of the last of `instead_of`, each the only reader of the one before, the first that of the operator. `fixpipe_inputs`:
-    the arguments where results of the Cube leave by FixPipe, if they are others.
+    the arguments where results of the Cube leave by FixPipe, if they are others. `split`: what does the same by two kernels
+    on a chip, if that is sooner.
     """
 
     key: Hashable
@@ -49,6 +53,7 @@ class Choice:
     in_place: tuple[int, ...] = ()
     instead_of: tuple[Operation, ...] = ()
     fixpipe_inputs: Sequence[SSAValue | ConstantArgument] | None = None
+    split: Callable[[Choice, Soc], SplitProduct | None] | None = None
 
     def inputs_on(self, soc: Soc) -> Sequence[SSAValue | ConstantArgument]:
         """The kernel's arguments before its results on a chip."""

@@ -55,6 +55,7 @@ from graph_engine.lowering.selection.choice import (
     tensor,
 )
 from graph_engine.lowering.selection.groups import blocks_of_groups
+from graph_engine.lowering.selection.split_k import split_fractals
 from graph_engine.lowering.views import is_view
 from graph_engine.target_ascend.isa.model import DType
 from graph_engine.transforms.cuts_and_joins import part_of
@@ -216,6 +217,7 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
         lambda name, soc: build_matmul(name, shape, epilogue, soc),
         [*inputs, *sides],
         _in_place(epilogue, len(inputs)),
+        split=lambda choice, soc: split_fractals(shape, epilogue, choice, soc),
     )
 
 

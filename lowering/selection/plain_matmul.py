@@ -26,6 +26,7 @@ from graph_engine.lowering.selection.choice import (
 )
 from graph_engine.lowering.selection.cube import bias_argument, epilogue_of, outside_values, select_cube
 from graph_engine.lowering.selection.plain_heads import Placed, merging, placed, written
+from graph_engine.lowering.selection.split_k import split_rows
 from graph_engine.target_ascend.isa.model import DType
 
 
@@ -70,6 +71,7 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
         lambda name, soc: build_plain_matmul(name, product, epilogue, soc),
         [*inputs, *sides],
         instead_of=readers,
+        split=lambda choice, soc: split_rows(product, epilogue, choice, soc),
     )
 
 
