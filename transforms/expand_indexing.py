@@ -38,7 +38,7 @@ LARGEST_EXACT = {"f16": 1 << 11, "f32": 1 << 11, "i32": 1 << 31, "i64": 1 << 31}
 
 TRIANGLES = (*LARGEST_EXACT, "i8", "ui8", "i16", "ui16", "ui32", "ui64", "i1")
 """Element types of matrices of which triangles are taken."""
-PARTS, LONGEST_PART = 8, 4096
+PARTS, LONGEST_PART = 8, 2048
 """Parts of a row from which the largest elements are taken side by side, and elements of a part at most."""
 
 

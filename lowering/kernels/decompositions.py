@@ -1,7 +1,8 @@
 """Vector instructions that a chip lacks, as sequences of those it has; what has no sequence is refused.
 
 Every kernel is built by `build_complete`, so that no builder asks what a chip can do. The
-first families have `vexp` and `vln` in fp16 alone, no `vdiv`, `vsqrt`, `vmaxs`, `vlrelu`, and maxima of rows in fp16.
+first families have `vexp` and `vln` in fp16 alone, no `vdiv`, `vsqrt`, `vmaxs`, `vlrelu`, and maxima of rows in fp16. The
+first one compares and chooses fp16 alone, and converts nothing between fp32 and int32: `word_sequences`.
 Error bounds are those of the sequence in exact fp32 steps.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
@@ -17,15 +17,15 @@ from xdsl.ir import SSAValue
 from graph_engine.dialects.ascend.cube import Multiplication
 from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.kernel import KernelOp
-from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of
+from graph_engine.dialects.ascend.spaces import dtype_of, space_of
 from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
 from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.lowering.kernels.sequence_writer import SequenceWriter, WrittenSequence
+from graph_engine.lowering.kernels.word_sequences import chosen, compared, converted
 from graph_engine.target_ascend.isa.model import SPECS, CoreKind, DType, Pipe, Space
 from graph_engine.target_ascend.soc.soc import Soc
-
-Sequence_: TypeAlias = Callable[["_Writer", SSAValue, Sequence[SSAValue], float], None]
 
 _BLOCK = 32
 _ROOM = (1.0, 0.7, 0.45, 0.25)
@@ -79,7 +79,7 @@ def complete(kernel: KernelOp, soc: Soc) -> bool:
                 raise NoKernel(f"{soc.name} has no v{mnemonic} of {element}")
             immediate = op.properties.get("immediate")
             number = immediate.value.data if isinstance(immediate, FloatAttr) else 0.0
-            sequence[1](_Writer(KernelBuilder.before(op), op), op.dst, list(op.sources), number)
+            sequence[1](SequenceWriter(KernelBuilder.before(op), op), op.dst, list(op.sources), number)
             op.detach()
             op.erase()
             changed = True
@@ -112,42 +112,14 @@ def _exists(op: VectorOp, soc: Soc) -> bool:
     return soc.supports(mnemonic, element)
 
 
-class _Writer:
-    """Writes a sequence in the place of one instruction; buffers of its own are shared by all equal sequences."""
-
-    def __init__(self, kb: KernelBuilder, op: VectorOp):
-        self.kb = kb
-        self.stem = SPECS[op.OPCODE].mnemonic
-        self.count = 0
-
-    def like(self, value: SSAValue, dtype: DType | None = None) -> SSAValue:
-        """A buffer of the shape of `value`, rows beginning at multiples of 32 bytes."""
-        shape, kind = shape_of(value), dtype or dtype_of(value.type)
-        unit = _BLOCK // kind.bytes
-        pitch = -(-shape[-1] // unit) * unit
-        buffer = self.kb.alloc(self._slot(), Space.UB, (*shape[:-1], pitch), kind)
-        return self.kb.view(buffer, 0, shape, buffer.strides)
-
-    def number(self, value: float, like: SSAValue) -> SSAValue:
-        """One number, read in the shape of `like`."""
-        dtype = dtype_of(like.type)
-        buffer = self.kb.alloc(self._slot(), Space.UB, (_BLOCK // dtype.bytes,), dtype)
-        self.kb.vec("dup", self.kb.view(buffer), imm=value)
-        return self.kb.view(buffer, 0, shape_of(like), (0,) * len(shape_of(like)))
-
-    def _slot(self) -> str:
-        self.count += 1
-        return f"{self.stem}_tmp{self.count}"
-
-
-def _div(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+def _div(w: SequenceWriter, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
     """a (1 / b): one rounding more."""
     t = w.like(dst)
     w.kb.vec("rec", t, src[1])
     w.kb.vec("mul", dst, src[0], t)
 
 
-def _sqrt(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+def _sqrt(w: SequenceWriter, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
     """x (1 / sqrt max(x, tiny)): 0 of 0."""
     t = w.like(dst)
     w.kb.vec("max", t, src[0], w.number(6e-8 if dtype_of(dst.type) is DType.F16 else 1e-30, dst))
@@ -155,14 +127,14 @@ def _sqrt(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> Non
     w.kb.vec("mul", dst, src[0], t)
 
 
-def _with_number(mnemonic: str) -> Sequence_:
-    def write(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+def _with_number(mnemonic: str) -> WrittenSequence:
+    def write(w: SequenceWriter, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
         w.kb.vec(mnemonic, dst, src[0], w.number(imm, dst))
 
     return write
 
 
-def _lrelu(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+def _lrelu(w: SequenceWriter, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
     """max(x, 0) + slope min(x, 0): one of the two is 0."""
     t, zero = w.like(dst), w.number(0.0, dst)
     w.kb.vec("min", t, src[0], zero)
@@ -171,7 +143,7 @@ def _lrelu(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> No
     w.kb.vec("add", dst, dst, t)
 
 
-def _horner(w: _Writer, dst: SSAValue, t: SSAValue, coefficients: Sequence[float]) -> None:
+def _horner(w: SequenceWriter, dst: SSAValue, t: SSAValue, coefficients: Sequence[float]) -> None:
     """dst = coefficients[0] t^n + ... + coefficients[-1]."""
     first, *rest = coefficients
     w.kb.vec("muls", dst, t, imm=first)
@@ -181,7 +153,7 @@ def _horner(w: _Writer, dst: SSAValue, t: SSAValue, coefficients: Sequence[float
         w.kb.vec("adds", dst, dst, imm=coefficient)
 
 
-def _exp(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+def _exp(w: SequenceWriter, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
     """(1 + t + t^2/2 + t^3/6 + t^4/24)^1024 with t = x / 1024; infinite above 88.7, 0 below -104. Within 1.2e-4."""
     t = w.like(dst)
     w.kb.vec("max", t, src[0], w.number(-104.0, dst))
@@ -192,7 +164,7 @@ def _exp(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None
         w.kb.vec("mul", dst, dst, dst)
 
 
-def _ln(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+def _ln(w: SequenceWriter, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
     """512 (s + s^3/3 + s^5/5 + s^7/7) with s = (r - 1) / (r + 1), r the 256th root of x > 0. Within 4e-5."""
     s, u = w.like(dst), w.like(dst)
     w.kb.vec("rsqrt", s, src[0])
@@ -208,10 +180,10 @@ def _ln(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
     w.kb.vec("muls", dst, dst, imm=2.0 * 2.0**_ROOTS)
 
 
-def _in_half(mnemonic: str) -> Sequence_:
+def _in_half(mnemonic: str) -> WrittenSequence:
     """The largest or smallest of a row, rounded to fp16: exact for what was widened from it."""
 
-    def write(w: _Writer, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
+    def write(w: SequenceWriter, dst: SSAValue, src: Sequence[SSAValue], imm: float) -> None:
         narrow, found = w.like(src[0], DType.F16), w.like(dst, DType.F16)
         w.kb.vec("conv", narrow, src[0])
         w.kb.vec(mnemonic, found, narrow)
@@ -221,17 +193,22 @@ def _in_half(mnemonic: str) -> Sequence_:
 
 
 _FLOATS = ("f16", "f32")
-_SEQUENCES: dict[str, tuple[tuple[str, ...], Sequence_]] = {
+_SEQUENCES: dict[str, tuple[tuple[str, ...], WrittenSequence]] = {
     "div": (_FLOATS, _div),
     "sqrt": (_FLOATS, _sqrt),
-    "maxs": (_FLOATS, _with_number("max")),
-    "mins": (_FLOATS, _with_number("min")),
+    "maxs": ((*_FLOATS, "i32"), _with_number("max")),
+    "mins": ((*_FLOATS, "i32"), _with_number("min")),
+    "adds": (("i32",), _with_number("add")),
+    "muls": (("i32",), _with_number("mul")),
     "relu": (_FLOATS, _with_number("max")),
     "lrelu": (_FLOATS, _lrelu),
     "exp": (("f32",), _exp),
     "ln": (("f32",), _ln),
     "cmax": (("f32",), _in_half("cmax")),
     "cmin": (("f32",), _in_half("cmin")),
+    "cmp": (("f32",), compared),
+    "sel": (("f32",), chosen),
+    "conv": (("f32 -> i32", "i32 -> f32"), converted),
 }
 """Element types and the sequence, by mnemonic."""
 

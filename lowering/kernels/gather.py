@@ -67,7 +67,7 @@ class GatherShape:
 
 def build_gather(name: str, shape: GatherShape, soc: Soc) -> KernelOp:
     """The kernel; arguments: x, indices, y. Raises NoKernel if no tile fits UB."""
-    looked_up = shape.row == 1 and shape.strides == (1,) and shape.dtype.bytes in (2, 4)
+    looked_up = shape.row == 1 and shape.strides == (1,) and soc.supports("gather", shape.dtype.mlir)
     table = buffer_bytes(shape.entries, shape.dtype, 2)
     tile = min(shape.rows, MOST_INDICES)
     if looked_up and table + _look_up_bytes(shape, tile) <= soc.buffers["ub"]:

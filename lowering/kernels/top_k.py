@@ -27,6 +27,8 @@ from graph_engine.target_ascend.soc.soc import Soc
 
 MOST_TAKEN = 256
 """Elements that are taken before they leave the unified buffer."""
+EXACT_IN_HALF = 1 << 11
+"""Whole numbers that fp16 counts exactly."""
 WORDS = BLOCK // 4
 """Each result lies in a data block of its own until it leaves: instructions write to the begin of blocks."""
 
@@ -44,6 +46,7 @@ class TopKShape:
 
 def build_top_k(name: str, shape: TopKShape, soc: Soc) -> KernelOp:
     """The kernel; arguments: x, the numbers 0, 1, 2, ... in fp32, values, places. Raises NoKernel if a row does not fit UB."""
+    require_places(shape.row, shape.dtype, soc)
     taken = min(shape.k, MOST_TAKEN)
     row = sum(buffer_bytes(shape.row, dtype) for dtype in (DType.F32, DType.F32, DType.F32, DType.F32))
     masks = 2 * buffer_bytes(shape.row, DType.BOOL)
@@ -65,6 +68,12 @@ def build_top_k(name: str, shape: TopKShape, soc: Soc) -> KernelOp:
         with kb.loop(size, "r") as r:
             writer.row(start + r, taken)
     return kb.kernel
+
+
+def require_places(extent: int, dtype: DType, soc: Soc) -> None:
+    """Raises NoKernel where extremes are found in fp16, in which neither fp32 numbers nor that many places are exact."""
+    if not soc.supports("cmin", "f32") and (dtype is not DType.F16 or extent > EXACT_IN_HALF):
+        raise NoKernel(f"{soc.name} finds places of extremes among {EXACT_IN_HALF} numbers of fp16")
 
 
 class _Writer:

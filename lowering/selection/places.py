@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
+from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import shape_of
 from graph_engine.dialects.ge.interning import tensor_type
@@ -16,8 +17,10 @@ from graph_engine.lowering.kernels.reduction import ReductionGroup
 from graph_engine.lowering.kernels.reduction_passes import build_any_reduction
 from graph_engine.lowering.kernels.reduction_steps import StepList, place
 from graph_engine.lowering.kernels.streams import Stream
+from graph_engine.lowering.kernels.top_k import require_places
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, require_float, require_static, tensor
 from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.soc.soc import Soc
 
 TYPES = {"ge.arg_max": "ArgMaxV2", "ge.arg_min": "ArgMinD"}
 """Operators that `select_place` serves, and the profile's names of them."""
@@ -51,6 +54,11 @@ def select_place(op: Operation) -> Choice:
         ("reduction", group),
         op.name.removeprefix("ge."),
         TYPES[op.name],
-        lambda name, soc: build_any_reduction(name, group, soc),
+        lambda name, soc: _build(name, group, shape[axis], dtype, soc),
         [op.x, ConstantArgument(counter, tensor_type((shape[axis],), "f32"))],
     )
+
+
+def _build(name: str, group: ReductionGroup, extent: int, dtype: DType, soc: Soc) -> KernelOp:
+    require_places(extent, dtype, soc)
+    return build_any_reduction(name, group, soc)

@@ -11,14 +11,18 @@ from harness.on_the_chip import chip_outputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_engine.pipelines.compile import DEFAULT_SOC
+
 RNG = np.random.default_rng(3)
 
 
-def check(op: str, inputs: dict[str, Any], constants: list[str], outputs: int = 1, **attributes: Any) -> list[str]:
+def check(
+    op: str, inputs: dict[str, Any], constants: list[str], outputs: int = 1, soc: str = DEFAULT_SOC, **attributes: Any
+) -> list[str]:
     """All numbers are exact in fp16. Returns the types of the tasks."""
     model = node_model(op, inputs, attributes, constants=constants, outputs=outputs)
     feeds = {name: array for name, array in inputs.items() if name not in constants}
-    found, types = chip_outputs(model, feeds)
+    found, types = chip_outputs(model, feeds, soc)
     for value, right in zip(found, onnxruntime_outputs(model, feeds), strict=True):
         np.testing.assert_array_equal(value, right)
     return types
@@ -67,6 +71,15 @@ def test_top_k_of_equal_and_largest_elements() -> None:
 def test_top_k_of_long_rows(shape: tuple[int, ...]) -> None:
     x = RNG.integers(0, 2000, shape).astype(np.float32)
     assert top_k(x, 20).count("TopKD") > 1
+
+
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend910A"])
+def test_chips_that_order_fp16_alone(soc: str) -> None:
+    """Places are exact as far as fp16 counts; elements are looked up without an instruction for it."""
+    x = RNG.integers(0, 2000, (2, 4100)).astype(np.float32)
+    top_k(x, 20, soc=soc)
+    check("ArgMax", {"x": x[:, :2048]}, [], axis=1, soc=soc)
+    check("GatherElements", {"x": x[:, :90], "i": RNG.integers(-90, 90, (2, 7))}, [], axis=1, soc=soc)
 
 
 @settings(max_examples=8, deadline=None)
