@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerType, NoneAttr, Signedness, TensorType
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -217,7 +217,7 @@ class TransDataOp(Operator):
     assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
 
     def __init__(self, x: SSAValue, result_type: TensorType[Any]):
-        Operation.__init__(self, operands=[x], result_types=[result_type])  # cheaper than the general builder
+        self.fill([x], result_types=[result_type])
 
     def verify_(self) -> None:
         source, target = cast("TensorType[Any]", self.x.type), cast("TensorType[Any]", self.y.type)

@@ -39,8 +39,8 @@ class InstructionOp(Operator):
     traits = traits_def(VerifiedByForm())
 
     def __init__(self, sources: Sequence[SSAValue], dst: SSAValue, *, immediate: float | None = None):
-        super().__init__(
-            operands=[list(sources), dst],
+        self.fill(
+            [*sources, dst],
             properties={} if immediate is None else {"immediate": FloatAttr(immediate, f32)},
         )
 

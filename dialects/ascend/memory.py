@@ -46,7 +46,7 @@ class AllocOp(Operator):
     traits = traits_def(VerifiedByForm())
 
     def __init__(self, slot: str, ty: MemRefType):
-        super().__init__(properties={"slot": string_attr(slot)}, result_types=[ty])
+        self.fill((), properties={"slot": string_attr(slot)}, result_types=[ty])
         if SSAValue.is_valid_name(slot):
             self.memory.name_hint = slot
 
@@ -116,8 +116,8 @@ class ViewOp(Operator):
 
     def __init__(self, source: SSAValue, offset: Expr | SSAValue | int, ty: MemRefType):
         expr = Expr.of(offset)
-        super().__init__(
-            operands=[source, expr.counters],
+        self.fill(
+            [source, *expr.counters],
             properties={"coefs": expr.coefs, "offset": expr.const_attr},
             result_types=[ty],
         )

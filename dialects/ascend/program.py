@@ -139,7 +139,7 @@ class BufferOp(Operator):
         if inside:
             properties["inside"] = int_attr(inside)
         operands = [] if alias is None else [alias]
-        Operation.__init__(self, operands=operands, properties=properties, result_types=[ty])
+        self.fill(operands, properties=properties, result_types=[ty])
 
     def form(self) -> tuple[object, ...]:
         """Values and labels of any kind are valid, and any offset of the right type."""

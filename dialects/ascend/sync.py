@@ -43,8 +43,8 @@ class FlagOp(Operator):
 
     def __init__(self, src: Pipe, dst: Pipe, event: int, rotate: int = 1, index: Expr | None = None):
         index = index if index is not None and rotate > 1 else Expr()
-        super().__init__(
-            operands=[index.counters],
+        self.fill(
+            index.counters,
             properties={
                 "src_pipe": PIPE_NAMES[src],
                 "dst_pipe": PIPE_NAMES[dst],
@@ -122,7 +122,7 @@ class BarrierOp(Operator):
     pipe = prop_def(StringAttr)
 
     def __init__(self, pipe: Pipe):
-        super().__init__(properties={"pipe": PIPE_NAMES[pipe]})
+        self.fill((), properties={"pipe": PIPE_NAMES[pipe]})
 
     def verify_(self) -> None:
         if self.pipe.data not in Pipe.__members__:
@@ -149,7 +149,7 @@ class BlockSetOp(Operator):
     flag = prop_def(IntegerAttr.constr(i64))
 
     def __init__(self, pipe: Pipe, flag: int):
-        super().__init__(properties={"pipe": PIPE_NAMES[pipe], "flag": i64_attr(flag)})
+        self.fill((), properties={"pipe": PIPE_NAMES[pipe], "flag": i64_attr(flag)})
 
     def verify_(self) -> None:
         if self.pipe.data not in Pipe.__members__ or self.pipe.data == "ALL":
@@ -178,7 +178,7 @@ class BlockWaitOp(Operator):
     flag = prop_def(IntegerAttr.constr(i64))
 
     def __init__(self, flag: int):
-        super().__init__(properties={"flag": i64_attr(flag)})
+        self.fill((), properties={"flag": i64_attr(flag)})
 
     def verify_(self) -> None:
         if self.flag.value.data < 0:

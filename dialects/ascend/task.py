@@ -90,7 +90,7 @@ class CallOp(Operator):
 
     def __init__(self, kernel: str, inputs: Sequence[SSAValue], outputs: Sequence[Attribute], info: DictionaryAttr):
         properties = {"kernel": string_attr(kernel), "info": info}
-        Operation.__init__(self, operands=inputs, result_types=outputs, properties=properties)
+        self.fill(inputs, result_types=outputs, properties=properties)
 
 
 class DeviceTaskOp(Operator):
@@ -113,7 +113,7 @@ class DeviceTaskOp(Operator):
     ) -> None:
         """Builds the operator in one go, cheaper than the general builder."""
         sizes = {"operandSegmentSizes": _segment_sizes(len(inputs), len(outputs))}
-        Operation.__init__(self, operands=[*inputs, *outputs], properties={**properties, **sizes})
+        self.fill([*inputs, *outputs], properties={**properties, **sizes})
 
     def print_buffers(self, printer: Printer) -> None:
         """Prints `(%x, %w) -> (%y)`."""

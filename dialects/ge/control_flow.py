@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, cast
 
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues
+from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue, SSAValues
 from xdsl.irdl import irdl_op_definition, region_def, result_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -53,7 +53,7 @@ class RegionOp(GeOp):
 
     def build_with(self, operands: Sequence[SSAValue], properties: dict[str, Attribute], blocks: list[Block]) -> None:
         """Builds the operator; result types are inferred."""
-        Operation.__init__(self, operands=operands, properties=properties, regions=[Region(block) for block in blocks])
+        self.fill(operands, properties=properties, regions=[Region(block) for block in blocks])
         self.results = SSAValues(OpResult(t, self, i) for i, t in enumerate(self.infer()))
 
     def blocks(self) -> list[Block]:

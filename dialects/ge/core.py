@@ -157,7 +157,7 @@ class GeOp(Operator, ABC):
         """Builds the operator in one go (cheaper than the general builder); missing result types are inferred."""
         values = [v if isinstance(v, SSAValue) else SSAValue.get(v) for v in operands if v is not None]
         given = (result_type,) if isinstance(result_type, TensorType) else result_type
-        Operation.__init__(self, operands=values, properties=properties, result_types=given or ())
+        self.fill(values, properties=properties, result_types=given or ())
         if given is None:
             self.results = SSAValues(OpResult(t, self, i) for i, t in enumerate(self.infer()))
 

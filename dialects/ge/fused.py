@@ -43,7 +43,7 @@ class YieldOp(Operator):
     traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp, *_control_flow()), Pure(), VerifiedByForm()))
 
     def __init__(self, *values: SSAValue | Operation):
-        Operation.__init__(self, operands=[SSAValue.get(v) for v in values])
+        self.fill([SSAValue.get(v) for v in values])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -90,9 +90,8 @@ class FusedOp(Operator):
         last = block.last_op
         if not isinstance(last, YieldOp):
             raise VerifyException("ge.fused: the region must end in ge.yield")
-        Operation.__init__(
-            self,
-            operands=[SSAValue.get(v) for v in inputs],
+        self.fill(
+            [SSAValue.get(v) for v in inputs],
             result_types=[v.type for v in last.values],
             properties={"anchor": string_attr(anchor)},
             regions=[region],
