@@ -365,6 +365,8 @@ class FormatRules:
         scores = attention.scores.result
         if family is not Family.FRACTAL_NZ or element_name(element_of(scores)) != "f16":
             return None
+        if MatmulOp.name not in self.heavy:  # as plain as all products (`lowering/kernels/team_attention.py`)
+            return None
         c0 = self._c0(scores)
         nz = fractal_nz(c0)
         formats: list[Format] = []

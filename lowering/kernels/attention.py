@@ -24,103 +24,18 @@ from xdsl.ir import SSAValue
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ascend.spaces import row_major
+from graph_engine.lowering.kernels.attention_tiling import AttentionShape, AttentionTiling, choose_attention_tiling
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.cube_tiling import FRACTAL
 from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS, Side
-from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.row_reduction import combine_slabs
-from graph_engine.lowering.kernels.step import Scratch, Step, Value
+from graph_engine.lowering.kernels.step import Scratch, Value
 from graph_engine.lowering.kernels.vector_steps import emit_steps
-from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div, even_tile, largest, temporaries
+from graph_engine.lowering.kernels.vector_tiling import CoreSplit
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
 LOWEST = -3.0e38
 """Below every score, and finite in fp32 after another score is taken off."""
-
-
-@dataclass(frozen=True)
-class ScoreInput:
-    """An operand of the steps: "matrix" one value a score, "row" one a key, "number" one; `steps` as in `Side`."""
-
-    kind: str
-    steps: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class AttentionShape:
-    """Blocks of 16 rows, of q's and of v's columns; keys, counted one by one; batch axes; how the operands lie."""
-
-    m1: int
-    d1: int
-    e1: int
-    keys: int
-    batch: tuple[int, ...]
-    q: Side
-    k: Side
-    v: Side
-    inputs: tuple[ScoreInput, ...] = ()
-    steps: tuple[Step, ...] = ()
-
-    @property
-    def n1(self) -> int:
-        """Blocks of 16 keys."""
-        return ceil_div(self.keys, 16)
-
-    @property
-    def rest(self) -> int:
-        """Keys in the last block, 0 if it is full."""
-        return self.keys % 16
-
-    def ub_bytes(self, mt: int, nt: int) -> int:
-        """UB for a tile of mt x nt blocks, one version of each buffer."""
-        matrices = sum(side.kind == "matrix" for side in self.inputs)
-        values = ((DType.F16, True), *((DType.F16, False) for _ in self.inputs))
-        halves = [1, *(1 for _ in temporaries(self.steps, values, DType.F16))] if self.steps else []
-        narrow = len(halves) + matrices + 1  # scores and temporaries of the steps, masks, weights
-        wide = temporaries(self.steps, values, DType.F16).count(DType.F32)
-        score = FRACTAL * (narrow + 2 + wide) + FRACTAL  # fp32 scores, and half as much to reduce them
-        row = 5 * FRACTAL * self.e1 + 2 * FRACTAL  # sums twice in fp32 and once in fp16; statistics
-        vectors = 64 * nt * len(self.inputs) + 2 * FRACTAL * max(self.d1, self.e1)
-        return mt * nt * score + mt * row + vectors
-
-
-@dataclass(frozen=True)
-class AttentionTiling:
-    """Shares of the cores (matrices along the longest batch axis, blocks of rows), blocks of rows and keys a tile."""
-
-    b_share: int
-    m_share: int
-    mt: int
-    nt: int
-
-
-def choose_attention_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
-    """The shares with the fewest rows for the busiest core, and tiles that take up to all keys at once."""
-    longest, others = max(shape.batch), prod(shape.batch) // max(shape.batch)
-    shares: list[tuple[int, int, int, int]] = []
-    for m_cores in range(1, min(soc.cores.aic, shape.m1) + 1):
-        b_share = ceil_div(longest, min(longest, soc.cores.aic // m_cores))
-        m_share = ceil_div(shape.m1, m_cores)
-        shares.append((b_share * others * m_share, m_cores, b_share, m_share))
-    _, _, b_share, m_share = min(shares)
-    l0 = min(soc.buffers["l0a"], soc.buffers["l0b"]) // FRACTAL
-    accumulators = soc.buffers["l0c"] // (2 * FRACTAL)
-
-    def fits(mt: int, nt: int) -> bool:
-        return (
-            mt * (shape.d1 + nt) <= l0
-            and nt * (shape.d1 + shape.e1) <= l0
-            and mt * (nt + shape.e1) <= accumulators
-            and shape.ub_bytes(mt, nt) <= soc.buffers["ub"]
-        )
-
-    nt = largest(min(shape.n1, 16), lambda n: fits(1, n))
-    if not nt:
-        raise NoKernel("a tile of 16 rows and 16 keys does not fit the chip")
-    nt = even_tile(shape.n1, nt)
-    mt = even_tile(m_share, largest(m_share, lambda m: fits(m, nt)))
-    return AttentionTiling(b_share, m_share, mt, nt)
 
 
 def side_args(shape: AttentionShape) -> list[Arg]:
@@ -144,18 +59,58 @@ def build_attention(name: str, shape: AttentionShape, soc: Soc) -> KernelOp:
     args = [Arg(n, (s.matrices(shape.batch), columns, rows, 16, 16), DType.F16, "r") for n, s, rows, columns in blocks]
     args += side_args(shape)
     args.append(Arg("y", (prod(shape.batch), shape.e1, shape.m1, 16, 16), DType.F16, "w"))
-    matrices, rows = CoreSplit(max(shape.batch), tiling.b_share), CoreSplit(shape.m1, tiling.m_share)
-    kb = KernelBuilder(name, args, matrices.block_dim * rows.block_dim)
-    # One axis is dealt by the block index, the other by bodies of their own.
-    by_matrix = matrices.block_dim > 1
-    dealt, other = (matrices, rows) if by_matrix else (rows, matrices)
-    first = 0
-    for at, count in other.shares():
-        for start, size in dealt.bodies(kb, first):
-            ends = ((start, size), (Expr(at), count))
-            AttentionWriter(kb, shape, tiling, soc.has("fixpipe")).core(*(ends if by_matrix else ends[::-1]))
-        first += dealt.block_dim
+    deal = Deal(CoreSplit(max(shape.batch), tiling.b_share), CoreSplit(shape.m1, tiling.m_share))
+    kb = KernelBuilder(name, args, deal.block_dim)
+    for matrices, strips in deal.cores(kb):
+        AttentionWriter(kb, shape, tiling, soc.has("fixpipe")).core(matrices, strips)
     return kb.kernel
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Shares of matrices along the longest batch axis, and of blocks of rows (of plain matrices rows)."""
+
+    matrices: CoreSplit
+    rows: CoreSplit
+
+    @property
+    def block_dim(self) -> int:
+        """Cores."""
+        return self.matrices.block_dim * self.rows.block_dim
+
+    def cores(self, kb: KernelBuilder) -> Iterator[tuple[tuple[Expr, int], tuple[Expr, int]]]:
+        """(start, count) of matrices and of rows, for cores of equal shares once, inside their `ascend.blocks`.
+
+        One axis is dealt by the block index, the other by bodies of their own.
+        """
+        by_matrix = self.matrices.block_dim > 1
+        dealt, other = (self.matrices, self.rows) if by_matrix else (self.rows, self.matrices)
+        first = 0
+        for at, count in other.shares():
+            for start, size in dealt.bodies(kb, first):
+                own, fixed = (start, size), (Expr(at), count)
+                yield (own, fixed) if by_matrix else (fixed, own)
+            first += dealt.block_dim
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Some blocks of 16 rows of one matrix of the batch, `at` the first of them, of plain matrices its first row; `real`: rows
+    that there are."""
+
+    batch: list[Expr]
+    at: Expr
+    blocks: int
+    real: int
+
+
+@dataclass(frozen=True)
+class KeyTile:
+    """Some blocks of 16 keys; `ragged`: the last key of all is in them, and no last one of a block."""
+
+    at: Expr
+    blocks: int
+    ragged: bool
 
 
 @dataclass
@@ -166,6 +121,15 @@ class AttentionWriter:
     shape: AttentionShape
     tiling: AttentionTiling
     fixpipe: bool
+
+    def own(self, strip: Strip) -> tuple[int, int]:
+        """(first, number) of the rows of a strip whose softmax the core computes."""
+        return 0, strip.blocks * 16
+
+    def taken(self, slot: str, accumulator: Buf, strip: Strip, dtype: DType) -> SSAValue:
+        """What `leave` takes to UB of an accumulator (columns, blocks of rows, 16, 16), which becomes `dtype`."""
+        extents = (accumulator.shape[0], strip.blocks * 16, 16)
+        return self.kb.view(accumulator, 0, extents, row_major(extents))
 
     def leave(self, dst: SSAValue, accumulator: SSAValue) -> None:
         """The chip's way from L0C to UB."""
@@ -182,8 +146,8 @@ class AttentionWriter:
 
         def axis(at: list[Expr]) -> None:
             if len(at) == len(batch):
-                for m_at, mt in kb.tiles(rows[1], self.tiling.mt, "m"):
-                    self.tile(at, m_at + rows[0], mt)
+                for strip in self.strips(at, rows):
+                    self.tile(strip)
                 return
             start, count = matrices if len(at) == longest else (Expr(), batch[len(at)])
             with kb.loop(count, "batch") as counter:
@@ -199,9 +163,14 @@ class AttentionWriter:
             if side.kind == "number":
                 self.numbers[i] = self.loaded(f"side{i}", kb.args[3 + i], (1,))
         if self.shape.rest:
-            self.behind = self.loaded("behind", kb.args[-2], (16,))
-            self.zeros = kb.alloc("zeros", Space.UB, (max(self.shape.d1, self.shape.e1), 16, 16), DType.F16)
-            kb.vec("dup", kb.view(self.zeros), imm=0.0)
+            self.behind = self.loaded("behind", kb.args[3 + len(self.shape.inputs)], (16,))
+            self.zeros = self.zero_rows()
+
+    def zero_rows(self) -> Buf:
+        """What is put behind the last key."""
+        zeros = self.kb.alloc("zeros", Space.UB, (max(self.shape.d1, self.shape.e1), 16, 16), DType.F16)
+        self.kb.vec("dup", self.kb.view(zeros), imm=0.0)
+        return zeros
 
     def loaded(self, slot: str, source: Buf, shape: tuple[int, ...]) -> Buf:
         """A small argument in UB."""
@@ -209,64 +178,86 @@ class AttentionWriter:
         self.kb.copy(self.kb.view(buf), self.kb.view(source))
         return buf
 
-    def key_tiles(self) -> Iterator[tuple[Expr, int, bool]]:
-        """(start, blocks, whether it ends within a block) of the tiles of keys, such a one written by itself."""
+    def strips(self, batch: list[Expr], rows: tuple[Expr, int]) -> Iterator[Strip]:
+        """The strips of a core's share; rows behind the last one are computed as well."""
+        for at, blocks in self.kb.tiles(rows[1], self.tiling.mt, "m"):
+            yield Strip(batch, at + rows[0], blocks, blocks * 16)
+
+    def key_tiles(self) -> Iterator[KeyTile]:
+        """The tiles of keys, one that ends within a block written by itself."""
         n1, nt = self.shape.n1, self.tiling.nt
         if not self.shape.rest:
             for at, count in self.kb.tiles(n1, nt, "n"):
-                yield at, count, False
+                yield KeyTile(at, count, False)
             return
         before = (n1 - 1) // nt * nt
         for at, count in self.kb.tiles(before, nt, "n"):
-            yield at, count, False
-        yield Expr(before), n1 - before, True
+            yield KeyTile(at, count, False)
+        yield KeyTile(Expr(before), n1 - before, True)
 
-    def tile(self, batch: list[Expr], m_at: Expr, mt: int) -> None:
-        """The result for `mt` blocks of rows of one matrix."""
-        kb, shape = self.kb, self.shape
-        q = self.queries(batch, m_at, mt)
-        once = self.tiling.nt >= shape.n1
-        state = None if once else _Running.begin(kb, mt, shape.e1)
-        for n_at, nt, ragged in self.key_tiles():
-            scores = self.scores(q, batch, m_at, n_at, mt, nt, ragged)
-            top = kb.alloc("top", Space.UB, (mt * 16, 1), DType.F32)
-            self.reduce("cmax", top, scores)
+    @property
+    def once(self) -> bool:
+        """Whether one tile has all keys."""
+        return self.tiling.nt >= self.shape.n1
+
+    def tile(self, strip: Strip) -> None:
+        """The result for a strip of rows."""
+        q = self.queries(strip)
+        state = None if self.once else Running.begin(self.kb, self.own(strip)[1], self.shape.e1)
+        for keys in self.key_tiles():
+            weights, top, total = self.weigh(q, strip, keys, state)
             if state is not None:
-                state.raise_top(top)
-            kb.vec("sub", kb.view(scores), kb.view(scores), _spread(kb, top, nt))
-            kb.vec("exp", kb.view(scores), kb.view(scores))
-            total = kb.alloc("total", Space.UB, (mt * 16, 1), DType.F32)
-            self.reduce("cadd", total, scores)
-            sums = self.weighted(scores, batch, n_at, mt, nt, ragged)
+                state.settle(top)
+            sums = self.weighted(strip, keys, weights)
             if state is None:
-                self.store(batch, m_at, mt, sums, total)
+                self.store(strip, sums, total)
             else:
-                state.add(sums, total)
+                state.add(sums)
         if state is not None:
-            self.store(batch, m_at, mt, state.sums, state.total)
+            self.store(strip, state.sums, state.total)
 
-    def queries(self, batch: list[Expr], m_at: Expr, mt: int) -> Buf:
-        """`mt` blocks of rows of q in L1."""
-        return self.shape.q.load(self.kb, "q_l1", self.kb.args[:1], batch, (Expr(), self.shape.d1), (m_at, mt))
+    def weigh(self, q: Buf, strip: Strip, keys: KeyTile, state: Running | None) -> tuple[Buf, Buf, Buf]:
+        """A tile of keys: weights in fp16 (keys, rows, 16), the maxima that they are relative to, their sums."""
+        kb = self.kb
+        scores = self.scores(q, strip, keys)
+        top = kb.alloc("top", Space.UB, (scores.shape[1], 1), DType.F32)
+        self.reduce("cmax", top, scores)
+        if state is not None:
+            state.raise_top(top)
+        kb.vec("sub", kb.view(scores), kb.view(scores), _spread(kb, top, keys.blocks))
+        kb.vec("exp", kb.view(scores), kb.view(scores))
+        total = kb.alloc("total", Space.UB, top.shape, DType.F32)
+        self.reduce("cadd", total, scores)
+        if state is not None:
+            kb.vec("add", kb.view(state.total), kb.view(state.total), kb.view(total))
+        weights = kb.alloc("weights", Space.UB, scores.shape, DType.F16)
+        kb.vec("conv", kb.view(weights), kb.view(scores))
+        return weights, top, total
 
-    def scores(self, q: Buf, batch: list[Expr], m_at: Expr, n_at: Expr, mt: int, nt: int, ragged: bool) -> Buf:
-        """A tile of scores behind the steps in UB, (nt, rows, 16) in fp32; those behind the last key are LOWEST."""
-        kb, shape = self.kb, self.shape
+    def queries(self, strip: Strip) -> Buf:
+        """The strip's rows of q in L1."""
+        columns, rows = (Expr(), self.shape.d1), (strip.at, strip.blocks)
+        return self.shape.q.load(self.kb, "q_l1", self.kb.args[:1], strip.batch, columns, rows)
+
+    def scores(self, q: Buf, strip: Strip, keys: KeyTile) -> Buf:
+        """A tile of scores behind the steps in UB, (keys, rows, 16) in fp32; those behind the last key are LOWEST."""
+        kb, shape, mt, nt = self.kb, self.shape, strip.blocks, keys.blocks
         l0a = kb.alloc("q_l0a", Space.L0A, (mt, shape.d1, 16, 16), DType.F16)
         shape.q.to_l0(kb, l0a, q, Expr(), k_first=False)
-        k = self.rows_of("k_l1", shape.k, kb.args[1], batch, n_at, nt, shape.d1, ragged)
+        k = self.rows_of("k_l1", 1, strip, keys)
         l0b = kb.alloc("k_l0b", Space.L0B, (shape.d1, nt, 16, 16), DType.F16)
         shape.k.to_l0(kb, l0b, k, Expr(), k_first=True)
         l0c = kb.alloc("scores_l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
         kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, shape.d1 * 16, nt * 16), [])
-        extents = (nt, mt * 16, 16)
-        raw = kb.view(l0c, 0, extents, row_major(extents))
+        raw = self.taken("scores", l0c, strip, DType.F16 if shape.steps else DType.F32)
+        rows = self.own(strip)[1]
+        extents = (nt, rows, 16)
         wide = kb.alloc("scores", Space.UB, extents, DType.F32)
         if shape.steps:
             narrow = kb.view(kb.alloc("narrow", Space.UB, extents, DType.F16))
+            sides = list(self.sides(strip, keys))
             self.leave(narrow, raw)
-            values = [Value(narrow, DType.F16, reusable=True)]
-            values += [Value(v, DType.F16) for v in self.sides(batch, m_at, n_at, mt, nt, ragged)]
+            values = [Value(narrow, DType.F16, reusable=True), *(Value(side, DType.F16) for side in sides)]
 
             def temporary(dtype: DType, number: int) -> SSAValue:
                 return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, extents, dtype))
@@ -275,46 +266,52 @@ class AttentionWriter:
             kb.vec("conv", kb.view(wide), narrow)
         else:
             self.leave(kb.view(wide), raw)
-        if ragged:
-            last = kb.view(wide, (nt - 1) * mt * 256, (mt * 16, 16))
-            kb.vec("add", last, last, kb.view(self.behind, 0, (mt * 16, 16), (0, 1)))
+        if keys.ragged:
+            last = kb.view(wide, (nt - 1) * rows * 16, (rows, 16))
+            kb.vec("add", last, last, kb.view(self.behind, 0, (rows, 16), (0, 1)))
         return wide
 
-    def sides(self, batch: list[Expr], m_at: Expr, n_at: Expr, mt: int, nt: int, ragged: bool) -> Iterator[SSAValue]:
+    def sides(self, strip: Strip, keys: KeyTile) -> Iterator[SSAValue]:
         """The steps' inputs for one tile, spread over it."""
-        kb, shape, extents = self.kb, self.shape, (nt, mt * 16, 16)
+        kb, shape, nt = self.kb, self.shape, keys.blocks
+        extents = (nt, self.own(strip)[1], 16)
         for i, side in enumerate(shape.inputs):
             source = kb.args[3 + i]
             if side.kind == "number":
                 yield kb.view(self.numbers[i], 0, extents, (0, 0, 0))
                 continue
-            which = sum((b * step for b, step in zip(batch, side.steps, strict=True)), Expr())
+            which = sum((b * step for b, step in zip(strip.batch, side.steps, strict=True)), Expr())
             if side.kind == "matrix":
-                buf = kb.alloc(f"side{i}", Space.UB, extents, DType.F16)
-                at = ((which * shape.n1 + n_at) * shape.m1 + m_at) * FRACTAL_ELEMENTS
-                kb.copy(kb.view(buf), kb.view(source, at, extents, (shape.m1 * FRACTAL_ELEMENTS, 16, 1)))
-                yield kb.view(buf)
+                yield self.matrix(f"side{i}", source, which, strip, keys)
                 continue
-            buf = kb.alloc(f"side{i}{'_last' * ragged}", Space.UB, (nt * 16,), DType.F16)
-            if ragged:
+            buf = kb.alloc(f"side{i}{'_last' * keys.ragged}", Space.UB, (nt * 16,), DType.F16)
+            if keys.ragged:
                 kb.vec("dup", kb.view(buf), imm=0.0)
-            count = nt * 16 - (16 - shape.rest if ragged else 0)
-            kb.copy(kb.view(buf, 0, (count,)), kb.view(source, which * shape.keys + n_at * 16, (count,), (1,)))
+            count = nt * 16 - (16 - shape.rest if keys.ragged else 0)
+            kb.copy(kb.view(buf, 0, (count,)), kb.view(source, which * shape.keys + keys.at * 16, (count,), (1,)))
             yield kb.view(buf, 0, extents, (16, 0, 1))
 
-    def rows_of(
-        self, slot: str, side: Side, source: Buf, batch: list[Expr], n_at: Expr, nt: int, columns: int, ragged: bool
-    ) -> Buf:
-        """`nt` blocks of rows of k or v in L1, (columns, nt, 16, 16), zeros behind the last key."""
-        kb, shape, rest = self.kb, self.shape, self.shape.rest
-        buf = kb.alloc(slot + "_last" * ragged, Space.L1, (columns, nt, 16, 16), DType.F16)
-        which = sum((b * step for b, step in zip(batch, side.steps, strict=True)), Expr(side.start))
-        at = (which * (columns * shape.n1) + n_at) * FRACTAL_ELEMENTS
-        count = nt * 16 - (16 - rest if ragged else 0)
+    def matrix(self, slot: str, source: Buf, which: Expr, strip: Strip, keys: KeyTile) -> SSAValue:
+        """The tile of a matrix beside the scores, (keys, rows, 16) in UB."""
+        kb, shape = self.kb, self.shape
+        extents = (keys.blocks, strip.blocks * 16, 16)
+        buf = kb.alloc(slot, Space.UB, extents, DType.F16)
+        at = ((which * shape.n1 + keys.at) * shape.m1 + strip.at) * FRACTAL_ELEMENTS
+        kb.copy(kb.view(buf), kb.view(source, at, extents, (shape.m1 * FRACTAL_ELEMENTS, 16, 1)))
+        return kb.view(buf)
+
+    def rows_of(self, slot: str, number: int, strip: Strip, keys: KeyTile) -> Buf:
+        """A tile of rows of k (argument 1) or v (2) in L1, (columns, keys, 16, 16), zeros behind the last key."""
+        kb, shape, rest, nt = self.kb, self.shape, self.shape.rest, keys.blocks
+        side, columns = (shape.k, shape.d1) if number == 1 else (shape.v, shape.e1)
+        buf = kb.alloc(slot + "_last" * keys.ragged, Space.L1, (columns, nt, 16, 16), DType.F16)
+        which = sum((b * step for b, step in zip(strip.batch, side.steps, strict=True)), Expr(side.start))
+        at = (which * (columns * shape.n1) + keys.at) * FRACTAL_ELEMENTS
+        count = nt * 16 - (16 - rest if keys.ragged else 0)
         there, here = (shape.n1 * FRACTAL_ELEMENTS, 16, 1), (nt * FRACTAL_ELEMENTS, 16, 1)
         box = (columns, count, 16)
-        kb.copy(kb.view(buf, 0, box, here), kb.view(source, at, box, there))
-        if ragged:
+        kb.copy(kb.view(buf, 0, box, here), kb.view(kb.args[number], at, box, there))
+        if keys.ragged:
             box = (columns, 16 - rest, 16)
             kb.copy(kb.view(buf, count * 16, box, here), kb.view(self.zeros, 0, box))
         return buf
@@ -325,43 +322,47 @@ class AttentionWriter:
         slab = combine_slabs(kb, mnemonic, kb.view(scores), scores.shape, scores.strides)
         kb.vec(mnemonic, kb.view(target), kb.restride(slab, scores.shape[1:], (16, 1)))
 
-    def weighted(self, weights: Buf, batch: list[Expr], n_at: Expr, mt: int, nt: int, ragged: bool) -> Buf:
-        """The sums of v's rows with the weights (nt, rows, 16), as (e1, rows, 16) in UB."""
-        kb, e1 = self.kb, self.shape.e1
-        narrow = kb.alloc("weights", Space.UB, weights.shape, DType.F16)
-        kb.vec("conv", kb.view(narrow), kb.view(weights))
-        l1 = kb.alloc("weights_l1", Space.L1, (nt, mt, 16, 16), DType.F16)
-        kb.copy(kb.view(l1, 0, narrow.shape, narrow.strides), kb.view(narrow))
-        l0a = kb.alloc("weights_l0a", Space.L0A, (mt, nt, 16, 16), DType.F16)
-        Side().to_l0(kb, l0a, l1, Expr(), k_first=False)
-        v = self.rows_of("v_l1", self.shape.v, kb.args[2], batch, n_at, nt, e1, ragged)
+    def weighted(self, strip: Strip, keys: KeyTile, weights: Buf | None) -> Buf:
+        """The sums of v's rows with the weights, as (e1, rows, 16) in UB; `weights`: None where other cores have them."""
+        kb, e1, mt, nt = self.kb, self.shape.e1, strip.blocks, keys.blocks
+        v = self.rows_of("v_l1", 2, strip, keys)
         l0b = kb.alloc("v_l0b", Space.L0B, (nt, e1, 16, 16), DType.F16)
         Side(k_rows=True).to_l0(kb, l0b, v, Expr(), k_first=True)
+        l1 = kb.alloc("weights_l1", Space.L1, (nt, mt, 16, 16), DType.F16)
+        self.give(l1, strip, weights)
+        l0a = kb.alloc("weights_l0a", Space.L0A, (mt, nt, 16, 16), DType.F16)
+        Side().to_l0(kb, l0a, l1, Expr(), k_first=False)
         l0c = kb.alloc("sums_l0c", Space.L0C, (e1, mt, 16, 16), DType.F32)
         kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, nt * 16, e1 * 16), [])
-        sums = kb.alloc("sums", Space.UB, (e1, mt * 16, 16), DType.F32)
-        self.leave(kb.view(sums), kb.view(l0c, 0, sums.shape, sums.strides))
+        raw = self.taken("sums", l0c, strip, DType.F32)
+        sums = kb.alloc("sums", Space.UB, (e1, self.own(strip)[1], 16), DType.F32)
+        self.leave(kb.view(sums), raw)
         return sums
 
-    def store(self, batch: list[Expr], m_at: Expr, mt: int, sums: Buf, total: Buf) -> None:
+    def give(self, l1: Buf, strip: Strip, weights: Buf | None) -> None:
+        """The way of the weights back to the Cube."""
+        assert weights is not None
+        self.kb.copy(self.kb.view(l1, 0, weights.shape, weights.strides), self.kb.view(weights))
+
+    def store(self, strip: Strip, sums: Buf, total: Buf) -> None:
         """sums / total, to memory."""
-        kb, shape = self.kb, self.shape
+        kb = self.kb
         kb.vec("rec", kb.view(total), kb.view(total))
-        kb.vec("mul", kb.view(sums), kb.view(sums), _spread(kb, total, shape.e1))
+        kb.vec("mul", kb.view(sums), kb.view(sums), _spread(kb, total, self.shape.e1))
         out = kb.alloc("y", Space.UB, sums.shape, DType.F16)
         kb.vec("conv", kb.view(out), kb.view(sums))
-        self.write(batch, m_at, out)
+        self.write(strip, out)
 
-    def write(self, batch: list[Expr], m_at: Expr, out: Buf) -> None:
-        """A tile of the result, (e1, rows, 16), to memory."""
+    def write(self, strip: Strip, out: Buf) -> None:
+        """A strip of the result, (e1, rows, 16), to memory."""
         kb, shape = self.kb, self.shape
-        which = sum((b * step for b, step in zip(batch, row_major(shape.batch), strict=True)), Expr())
-        at = (which * (shape.e1 * shape.m1) + m_at) * FRACTAL_ELEMENTS
+        which = sum((b * step for b, step in zip(strip.batch, row_major(shape.batch), strict=True)), Expr())
+        at = (which * (shape.e1 * shape.m1) + strip.at) * FRACTAL_ELEMENTS
         kb.copy(kb.view(kb.args[-1], at, out.shape, (shape.m1 * FRACTAL_ELEMENTS, 16, 1)), kb.view(out))
 
 
 @dataclass
-class _Running:
+class Running:
     """Maximum, sum and weighted sums of the tiles of keys so far, all relative to the maximum."""
 
     kb: KernelBuilder
@@ -370,32 +371,34 @@ class _Running:
     sums: Buf
 
     @staticmethod
-    def begin(kb: KernelBuilder, mt: int, e1: int) -> _Running:
+    def begin(kb: KernelBuilder, rows: int, e1: int) -> Running:
         """Of no keys."""
         bufs = [
             kb.alloc(f"running_{slot}", Space.UB, shape, DType.F32)
-            for slot, shape in (("top", (mt * 16, 1)), ("total", (mt * 16, 1)), ("sums", (e1, mt * 16, 16)))
+            for slot, shape in (("top", (rows, 1)), ("total", (rows, 1)), ("sums", (e1, rows, 16)))
         ]
         for buf, value in zip(bufs, (LOWEST, 0.0, 0.0), strict=True):
             kb.vec("dup", kb.view(buf), imm=value)
-        return _Running(kb, *bufs)
+        return Running(kb, *bufs)
 
     def raise_top(self, top: Buf) -> None:
-        """Makes `top` the maximum with the tiles before, and what is summed up so far relative to it."""
+        """Makes `top` the maximum with the tiles before, and the sum so far relative to it; `settle` follows."""
         kb = self.kb
         kb.vec("max", kb.view(top), kb.view(top), kb.view(self.top))
         shrink = self.top
         kb.vec("sub", kb.view(shrink), kb.view(self.top), kb.view(top))
         kb.vec("exp", kb.view(shrink), kb.view(shrink))
         kb.vec("mul", kb.view(self.total), kb.view(self.total), kb.view(shrink))
-        kb.vec("mul", kb.view(self.sums), kb.view(self.sums), _spread(kb, shrink, self.sums.shape[0]))
+
+    def settle(self, top: Buf) -> None:
+        """Makes the weighted sums so far relative to the maximum that `raise_top` was told."""
+        kb = self.kb
+        kb.vec("mul", kb.view(self.sums), kb.view(self.sums), _spread(kb, self.top, self.sums.shape[0]))
         kb.vec("adds", kb.view(self.top), kb.view(top), imm=0.0)
 
-    def add(self, sums: Buf, total: Buf) -> None:
+    def add(self, sums: Buf) -> None:
         """One more tile."""
-        kb = self.kb
-        kb.vec("add", kb.view(self.total), kb.view(self.total), kb.view(total))
-        kb.vec("add", kb.view(self.sums), kb.view(self.sums), kb.view(sums))
+        self.kb.vec("add", self.kb.view(self.sums), self.kb.view(self.sums), self.kb.view(sums))
 
 
 def _spread(kb: KernelBuilder, column: Buf, blocks: int) -> SSAValue:

@@ -8,7 +8,7 @@ in elements. `tiles` peels the tail: it yields the full tiles inside a loop, the
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Container, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -83,15 +83,16 @@ EXCHANGE_VERSIONS, EXCHANGE_ALIGNMENT = 2, 512
 """Of what cores of a team exchange: one is filled while the other is read; moves at full rate begin at such bytes."""
 
 
-def keep_own(region: BlocksOp) -> None:
-    """Leaves of a body what its part of a team does; what cores exchange stays, since both sides keep its order."""
+def keep_own(region: BlocksOp, others: Container[Operation] = ()) -> None:
+    """Leaves of a body what its part of a team does; what cores exchange stays, since both sides keep its order, but what
+    `others` alone have in that place."""
     for op in reversed(list(region.walk())):
         if isinstance(op, InstructionOp):
             dropped = _on_cube(op) != (region.part is Part.CUBE)
         elif isinstance(op, LoopOp):
             dropped = op.body.block.is_empty
         else:
-            exchanged = isinstance(op, AllocOp) and space_of(op.memory) is Space.GM
+            exchanged = isinstance(op, AllocOp) and space_of(op.memory) is Space.GM and op not in others
             dropped = isinstance(op, AllocOp | ViewOp) and not exchanged and not op.results[0].uses.get_length()
         if dropped:
             op.detach()
@@ -131,6 +132,7 @@ class KernelBuilder:
         self._part = Part.WHOLE
         self._index = Expr()
         self._exchanged: dict[str, int] = {}
+        self._others: list[Operation] = []
 
     @classmethod
     def before(cls, op: Operation) -> KernelBuilder:
@@ -172,7 +174,8 @@ class KernelBuilder:
         with self._inside(op.body.block):
             yield self._index
         if self._part is not Part.WHOLE:
-            keep_own(op)
+            keep_own(op, self._others)
+            self._others.clear()
 
     @contextmanager
     def loop(self, trip: int, name: str = "i") -> Generator[Expr]:
@@ -207,10 +210,11 @@ class KernelBuilder:
         self._block.add_op(op)
         return Buf(op.memory, tuple(shape), dtype, space)
 
-    def exchange(self, slot: str, shape: Sequence[int], dtype: DType, most: int) -> Buf:
+    def exchange(self, slot: str, shape: Sequence[int], dtype: DType, most: int, *, by: CoreKind | None = None) -> Buf:
         """Global memory for what cores of a team exchange in one run of the current body, `most` elements at the most.
 
-        Each block has a place of its own in an argument of the slot's, which stands behind all others.
+        Each block has a place of its own in an argument of the slot's, which stands behind all others. It is filled and read
+        in one body, or there only `by` one kind of core, and by the other kind elsewhere, as often and in the same order.
         """
         room = -(-most * dtype.bytes // EXCHANGE_ALIGNMENT) * EXCHANGE_ALIGNMENT // dtype.bytes
         blocks = self.kernel.block_dim.value.data
@@ -221,6 +225,8 @@ class KernelBuilder:
         op.address = IntegerAttr(self._exchanged[slot], 64)
         op.bytes = IntegerAttr(blocks * room * dtype.bytes, 64)
         self._block.add_op(op)
+        if by is not None and (by is CoreKind.CUBE_CORE) != (self._part is Part.CUBE):
+            self._others.append(op)
         return Buf(op.memory, tuple(shape), dtype, Space.GM, self._index * room)
 
     def view(

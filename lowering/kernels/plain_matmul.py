@@ -60,16 +60,23 @@ class PlainSide:
     rows: Rows
     k_rows: bool
 
-    def load(self, kb: KernelBuilder, slot: str, source: Buf, batch: Sequence[Expr], k: Span, x: Span) -> Buf:
-        """Elements `k` by `x` of one matrix into L1 as fractals, columns of them outermost; zeros behind the last of K."""
+    def load(
+        self, kb: KernelBuilder, slot: str, source: Buf, zeros: Buf, batch: Sequence[Expr], k: Span, x: Span,
+        *, whole: bool = False,
+    ) -> Buf:  # fmt: skip
+        """Elements `k` by `x` of one matrix into L1 as fractals, columns of them outermost; `zeros` behind the last of K,
+        and behind that of the other axis where blocks must be `whole`."""
         (row_at, rows), (column_at, columns) = (k, x) if self.k_rows else (x, k)
         at = self.rows.at(batch, row_at, column_at)
         buf = kb.alloc(slot, Space.L1, (ceil_div(columns, BLOCK), ceil_div(rows, BLOCK), BLOCK, BLOCK), DType.F16)
-        column, torn = buf.strides[0], k[1] % BLOCK
-        if torn:  # all of the last block of columns, or the rows behind the last one
-            first = rows * BLOCK if self.k_rows else columns // BLOCK * column
-            shape = (buf.shape[0], BLOCK - torn, BLOCK) if self.k_rows else (1, rows, BLOCK)
-            kb.copy(kb.view(buf, first, shape, (column, BLOCK, 1)), kb.view(kb.args[2], 0, shape, (0, 0, 1)))
+        column, torn_rows, torn_columns = buf.strides[0], rows % BLOCK, columns % BLOCK
+        behind: list[tuple[int, tuple[int, int, int]]] = []
+        if torn_columns and (whole or not self.k_rows):  # all of the last block of columns
+            behind.append((columns // BLOCK * column, (1, rows, BLOCK)))
+        if torn_rows and (whole or self.k_rows):
+            behind.append((rows * BLOCK, (buf.shape[0], BLOCK - torn_rows, BLOCK)))
+        for first, shape in behind:
+            kb.copy(kb.view(buf, first, shape, (column, BLOCK, 1)), kb.view(zeros, 0, shape, (0, 0, 1)))
         for first, shape in blocks_of(rows, columns):
             target = kb.view(buf, first * column, shape, (BLOCK, column, 1))
             kb.copy(target, kb.view(source, at + first * BLOCK, shape, (self.rows.pitch, BLOCK, 1)))
@@ -217,11 +224,11 @@ class _Writer:
 
     def left(self, batch: list[Expr], k: Span, rows: Span) -> Buf:
         """Some of the left side in L1."""
-        return self.product.left.load(self.kb, "a_l1", self.kb.args[0], batch, k, rows)
+        return self.product.left.load(self.kb, "a_l1", self.kb.args[0], self.kb.args[2], batch, k, rows)
 
     def right(self, batch: list[Expr], k: Span, columns: Span) -> Buf:
         """Some of the right side in L1."""
-        return self.product.right.load(self.kb, "b_l1", self.kb.args[1], batch, k, columns)
+        return self.product.right.load(self.kb, "b_l1", self.kb.args[1], self.kb.args[2], batch, k, columns)
 
     def chunks(self) -> Iterator[tuple[Expr, int]]:
         """(first block, elements) of the chunks of K."""

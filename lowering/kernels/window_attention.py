@@ -19,15 +19,10 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.kernel import KernelOp
-from graph_engine.lowering.kernels.attention import (
-    AttentionShape,
-    AttentionTiling,
-    AttentionWriter,
-    choose_attention_tiling,
-    side_args,
-)
+from graph_engine.lowering.kernels.attention import AttentionWriter, KeyTile, Strip, side_args
+from graph_engine.lowering.kernels.attention_tiling import AttentionShape, AttentionTiling, choose_attention_tiling
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS, Side
+from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div
 from graph_engine.target_ascend.isa.model import DType, Space
@@ -117,7 +112,11 @@ class _WindowWriter(AttentionWriter):
                     for j, beside, last_column in _but_last((Expr(), columns), bool(self.whole.shift[1])):
                         self.wraps = last_row, last_column
                         with kb.loop(beside, "j") as column, kb.loop(heads[1], "head") as head:
-                            self.tile([at, row + i, column + j, head + heads[0]], Expr(), self.shape.m1)
+                            self.tile(self.strip([at, row + i, column + j, head + heads[0]]))
+
+    def strip(self, batch: list[Expr]) -> Strip:
+        """All rows of a window."""
+        return Strip(batch, Expr(), self.shape.m1, self.shape.m1 * 16)
 
     def boxes(self, batch: list[Expr]) -> Iterator[tuple[int, tuple[int, int], Expr]]:
         return self.whole.pieces(batch[:3], self.wraps)
@@ -135,25 +134,23 @@ class _WindowWriter(AttentionWriter):
         pitch = self.whole.row_blocks * FRACTAL_ELEMENTS
         return self.kb.view(source, block * pitch + row * 16, (*box, 16), (pitch, self.whole.grid[2] * 16, 16, 1))
 
-    def queries(self, batch: list[Expr], m_at: Expr, mt: int) -> Buf:
-        buf = self.kb.alloc("q_l1", Space.L1, (self.shape.d1, mt, 16, 16), DType.F16)
-        self.into(buf, 0, batch, self.shape.d1)
+    def queries(self, strip: Strip) -> Buf:
+        buf = self.kb.alloc("q_l1", Space.L1, (self.shape.d1, strip.blocks, 16, 16), DType.F16)
+        self.into(buf, 0, strip.batch, self.shape.d1)
         return buf
 
-    def rows_of(
-        self, slot: str, side: Side, source: Buf, batch: list[Expr], n_at: Expr, nt: int, columns: int, ragged: bool
-    ) -> Buf:
-        kb, rest = self.kb, self.shape.rest
-        buf = kb.alloc(slot, Space.L1, (columns, nt, 16, 16), DType.F16)
-        self.into(buf, 1 if side is self.shape.k else 2, batch, columns)
-        if ragged:
+    def rows_of(self, slot: str, number: int, strip: Strip, keys: KeyTile) -> Buf:
+        kb, rest, columns = self.kb, self.shape.rest, self.shape.d1 if number == 1 else self.shape.e1
+        buf = kb.alloc(slot, Space.L1, (columns, keys.blocks, 16, 16), DType.F16)
+        self.into(buf, number, strip.batch, columns)
+        if keys.ragged:
             box = (columns, 16 - rest, 16)
-            behind = kb.view(buf, self.shape.keys * 16, box, (nt * FRACTAL_ELEMENTS, 16, 1))
+            behind = kb.view(buf, self.shape.keys * 16, box, (keys.blocks * FRACTAL_ELEMENTS, 16, 1))
             kb.copy(behind, kb.view(self.zeros, 0, box))
         return buf
 
-    def write(self, batch: list[Expr], m_at: Expr, out: Buf) -> None:
-        kb, (e1, rows, _), width = self.kb, out.shape, self.whole.window[1]
+    def write(self, strip: Strip, out: Buf) -> None:
+        kb, batch, (e1, rows, _), width = self.kb, strip.batch, out.shape, self.whole.window[1]
         for at, box, row in self.boxes(batch):
             here = kb.view(out, at * 16, (e1, *box, 16), (rows * 16, width * 16, 16, 1))
             kb.copy(self.there(kb.args[-1], batch[3] * e1, row, (e1, *box)), here)

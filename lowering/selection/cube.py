@@ -32,7 +32,8 @@ from graph_engine.dialects.layout import (
     encoding_of,
     physical_shape,
 )
-from graph_engine.lowering.kernels.attention import LOWEST, AttentionShape, ScoreInput, build_attention
+from graph_engine.lowering.kernels.attention import LOWEST, build_attention
+from graph_engine.lowering.kernels.attention_tiling import AttentionShape, ScoreInput
 from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape, Depth
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
@@ -240,7 +241,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
     ]
     stored = [tensor(part.source).get_shape()[:-2] for part in parts] + batches[3:]
     batch, steps = batch_steps(tensor(scores).get_shape()[:-2], *batches, stored=stored)
-    chain = _score_steps(attention)
+    chain = score_steps(attention)
     d1, m1 = physical_shape(tensor(q))[-4:-2]
     keys, e1 = tensor(k).get_shape()[-2], physical_shape(tensor(v))[-4]
     scored = tuple(ScoreInput(str(kind), steps) for kind, steps in zip(kinds, steps[3:], strict=True))
@@ -250,7 +251,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
         Side(steps[2], k_rows=True, start=parts[2].start),
     )
     shape = AttentionShape(m1, d1, e1, keys, batch, *sides, scored, chain)
-    inputs += _behind_the_last_key(shape)
+    inputs += behind_the_last_key(shape)
     return Choice(
         ("attention", shape),
         "attention",
@@ -260,7 +261,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
     )
 
 
-def _score_steps(attention: Attention) -> tuple[Step, ...]:
+def score_steps(attention: Attention) -> tuple[Step, ...]:
     """What happens between the products and the softmax; values are the scores and the sides in their order."""
     sides = attention.sides
     number_of: dict[SSAValue, int] = {value: i for i, value in enumerate([attention.scores.result, *sides])}
@@ -271,7 +272,7 @@ def _score_steps(attention: Attention) -> tuple[Step, ...]:
     return tuple(chain)
 
 
-def _behind_the_last_key(shape: AttentionShape) -> list[ConstantArgument]:
+def behind_the_last_key(shape: AttentionShape) -> list[ConstantArgument]:
     """What is added to the scores of the last block of keys, where it is not full."""
     if not shape.rest:
         return []
@@ -309,7 +310,7 @@ def _window_attention(region: Region, attention: Attention) -> Choice:
     ]
     inner = AttentionShape(
         -(-h * w // 16), widths[0], widths[2], h * w, batch, Side(), Side(start=1), Side(k_rows=True), tuple(scored),
-        _score_steps(attention),
+        score_steps(attention),
     )  # fmt: skip
     heads_of = [
         (which.start, tensor(partition.x).get_shape()[-1] // (16 * columns))
@@ -321,7 +322,7 @@ def _window_attention(region: Region, attention: Attention) -> Choice:
         "window_attention",
         "FlashAttentionScore",
         lambda name, soc: build_window_attention(name, whole, soc),
-        [*outside, *_behind_the_last_key(inner)],
+        [*outside, *behind_the_last_key(inner)],
     )
 
 
@@ -361,9 +362,14 @@ def batch_steps(
     """
     steps: list[tuple[int, ...]] = []
     for side, whole in zip(sides, sides if stored is None else stored, strict=True):
-        own, whole = ((1,) * (len(result) - len(batch)) + tuple(batch) for batch in (side, whole))
-        steps.append(tuple(step if extent > 1 else 0 for step, extent in zip(row_major(whole), own, strict=True)))
+        steps.append(matrix_steps(result, side, whole))
     return merge_axes(tuple(result), steps)
+
+
+def matrix_steps(result: Sequence[int], batch: Sequence[int], stored: Sequence[int]) -> tuple[int, ...]:
+    """Matrices from neighbour to neighbour along the batch axes of a result, of a side of `batch` that is a part of `stored`."""
+    own, whole = ((1,) * (len(result) - len(each)) + tuple(each) for each in (batch, stored))
+    return tuple(step if extent > 1 else 0 for step, extent in zip(row_major(whole), own, strict=True))
 
 
 def _in_place(epilogue: Epilogue, first: int) -> tuple[int, ...]:

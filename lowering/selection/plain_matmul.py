@@ -8,13 +8,17 @@ import numpy as np
 from xdsl.dialects.builtin import f16
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import is_plain
+from graph_engine.lowering.kernels.attention_tiling import AttentionShape, ScoreInput
+from graph_engine.lowering.kernels.matmul import Side
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainProduct, PlainSide, Rows, build_plain_matmul
-from graph_engine.lowering.kernels.vector_tiling import merge_axes, round_up
+from graph_engine.lowering.kernels.team_attention import PlainAttention, build_team_attention
+from graph_engine.lowering.kernels.vector_tiling import ceil_div, merge_axes, round_up
 from graph_engine.lowering.selection.choice import (
     Choice,
     ConstantArgument,
@@ -24,7 +28,15 @@ from graph_engine.lowering.selection.choice import (
     require_static,
     tensor,
 )
-from graph_engine.lowering.selection.cube import bias_argument, epilogue_of, outside_values, select_cube
+from graph_engine.lowering.selection.cube import (
+    behind_the_last_key,
+    bias_argument,
+    epilogue_of,
+    matrix_steps,
+    outside_values,
+    score_steps,
+    select_cube,
+)
 from graph_engine.lowering.selection.plain_heads import Placed, merging, placed, written
 from graph_engine.lowering.selection.split_k import split_rows
 from graph_engine.target_ascend.isa.model import DType
@@ -34,6 +46,10 @@ def select_matmul(op: Operation) -> Choice:
     """The kernel of a matrix product, by how its operands are stored. Raises NoKernel with the reason if there is none."""
     region = region_of(op)
     anchor = region.anchor
+    if (attention := attention_of(op)) is not None and not attention.partitions:
+        values = (*op.operands[:2], attention.result.b, op.results[0])
+        if all(is_plain(region.outer.get(value, value).type) for value in values):
+            return _attention(region, attention, merging(op))
     if isinstance(anchor, MatmulOp) and all(is_plain(v.type) for v in (anchor.a, anchor.b, anchor.results[0])):
         require_static(*(tensor(v) for v in (*op.operands, *op.results)))
         return _plain(region, anchor, op.results[0], merging(op))
@@ -60,8 +76,7 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
     )  # fmt: skip
     inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:2]]
     if product.needs_zeros:
-        zeros = constant_attr(np.zeros(BLOCK, np.float16), "zeros behind the last of K")
-        inputs.append(ConstantArgument(zeros, tensor_type((BLOCK,), f16)))
+        inputs.append(_zeros())
     if op.bias is not None:
         inputs.append(bias_argument(outside_values(region, [op.bias])[0], round_up(product.n, BLOCK)))
     return Choice(
@@ -73,6 +88,49 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
         instead_of=readers,
         split=lambda choice, soc: split_rows(product, epilogue, choice, soc),
     )
+
+
+def _attention(region: Region, attention: Attention, readers: tuple[Operation, ...]) -> Choice:
+    scores, sides = attention.scores.result, attention.sides
+    heads = (attention.scores.a, attention.scores.b, attention.result.b)
+    outside = outside_values(region, [*heads, *sides])
+    require_static(*map(tensor, (*outside, region.yielded[0])))
+    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (*heads, *sides)):
+        raise NoKernel("the attention kernel works in fp16")
+    shape = tensor(scores).get_shape()
+    places = [*map(placed, outside[:3]), written(region.yielded[0], readers)]
+    steps = [
+        _steps(shape[:-2], tensor(value).get_shape()[:-2], place)
+        for value, place in zip((*heads, scores), places, strict=True)
+    ]
+    kinds = [str(side_kind(value, scores)) for value in sides]
+    own = [tensor(value).get_shape()[:-2] if kind != "number" else () for value, kind in zip(sides, kinds, strict=True)]
+    steps += [matrix_steps(shape[:-2], batch, batch) for batch in own]
+    batch, merged = merge_axes(shape[:-2], steps)
+    q, k, v, out = (Rows(each, p.pitch, p.extent, p.start) for each, p in zip(merged[:4], places, strict=True))
+    (m, d), e = tensor(heads[0]).get_shape()[-2:], tensor(heads[2]).get_shape()[-1]
+    scored = tuple(ScoreInput(kind, each) for kind, each in zip(kinds, merged[4:], strict=True))
+    m1, d1, e1 = (ceil_div(size, BLOCK) for size in (m, d, e))
+    sides_in_blocks = Side(), Side(), Side(k_rows=True)
+    inner = AttentionShape(m1, d1, e1, shape[-1], batch, *sides_in_blocks, scored, score_steps(attention))
+    whole = PlainAttention(inner, m, d, e, q, k, v, out)
+    inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:3]]
+    inputs += [*outside[3:], *behind_the_last_key(inner)]
+    if whole.needs_zeros:
+        inputs.append(_zeros())
+    return Choice(
+        ("team attention", whole),
+        "attention",
+        "FlashAttentionScore",
+        lambda name, soc: build_team_attention(name, whole, soc),
+        inputs,
+        instead_of=readers,
+    )
+
+
+def _zeros() -> ConstantArgument:
+    zeros = constant_attr(np.zeros(BLOCK, np.float16), "zeros behind the last of K")
+    return ConstantArgument(zeros, tensor_type((BLOCK,), f16))
 
 
 def _steps(result: Sequence[int], batch: Sequence[int], place: Placed) -> tuple[int, ...]:
