@@ -19,6 +19,7 @@ from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.blas import single_blas_thread
 from graph_engine.target_ascend.chip.cube import build_mmad
 from graph_engine.target_ascend.chip.fixpipe import build_fixpipe
+from graph_engine.target_ascend.chip.lockstep import Gang, gangs
 from graph_engine.target_ascend.chip.memory import GlobalMemory, MatrixMemory, Memory
 from graph_engine.target_ascend.chip.moves import build_copy, build_dup, build_load2d, build_load3d, build_transpose
 from graph_engine.target_ascend.chip.operands import CUBE_SPACES, Core, Counters, Site, Step
@@ -85,6 +86,15 @@ class CompiledKernel:
     teams: list[tuple[int, int, Part, TeamStep]]
 
 
+@dataclass(slots=True)
+class CompiledGang:
+    """Blocks in lockstep, run by the first of them, or blocks one after another."""
+
+    blocks: range
+    core: Core
+    run: Step
+
+
 class FunctionalEngine:
     """Runs kernels on the memories of `gm` and of one modelled core.
 
@@ -102,6 +112,8 @@ class FunctionalEngine:
         self.checker = checker
         self._cores: dict[Part, Core] = {}
         self._compiled: dict[int, CompiledKernel] = {}
+        self._wide: Core | None = None
+        self._gangs: dict[tuple[int, int], list[CompiledGang] | None] = {}
 
     @property
     def core(self) -> Core:
@@ -133,6 +145,8 @@ class FunctionalEngine:
 
         Raises GraphEngineError for a malformed kernel or an access outside a memory.
         """
+        if self.checker is None and not self.gm.real_bytes and self._launch_gangs(kernel, args, block_dim):
+            return
         compiled = self._compiled.get(id(kernel))
         if compiled is None:
             compiled = self._compiled[id(kernel)] = self._compile(kernel)
@@ -157,6 +171,61 @@ class FunctionalEngine:
                     checker.end_block()
         if checker is not None:
             checker.end_launch()
+
+    def _launch_gangs(self, kernel: Kernel, args: tuple[Location, ...], block_dim: int | None) -> bool:
+        """Runs blocks that run the same program in lockstep; False where a kernel's blocks do not."""
+        key = id(kernel), kernel.block_dim if block_dim is None else block_dim
+        if key not in self._gangs:
+            found = gangs(kernel, key[1])
+            self._gangs[key] = None if found is None else [self._compile_gang(kernel, gang) for gang in found]
+        compiled = self._gangs[key]
+        if compiled is None:
+            return False
+        bound = [self.gm.bind(location) for location in args]
+        with np.errstate(all="ignore"), single_blas_thread():
+            for gang in compiled:
+                gang.core.args[:] = bound
+                for block in gang.blocks:
+                    gang.run([block] + [0] * (SLOTS - 1))
+        return True
+
+    def _compile_gang(self, kernel: Kernel, gang: Gang) -> CompiledGang:
+        core = self._wide_core(gang.sizes) if gang.axes else self.core
+        built: dict[int, Step] = {}
+        numbers = iter(range(1 << 62))
+
+        def sequence(body: tuple[Node, ...], slot: int) -> Step:
+            steps: list[Step] = []
+            for node in body:
+                if isinstance(node, Instr):
+                    number, key = next(numbers), id(node)
+                    if key not in built:
+                        site = Site(core, gang.buffers, node, kernel.name, number, gang.axes.get(key, 0))
+                        step = build_step(site)
+                        assert step is not None
+                        built[key] = step
+                    steps.append(built[key])
+                else:
+                    assert isinstance(node, Loop)
+                    steps.append(_loop(node.trip, slot, sequence(node.body, slot + 1)))
+            return _sequence(steps)
+
+        blocks = gang.blocks[:1] if gang.axes else gang.blocks
+        return CompiledGang(blocks, core, sequence(gang.body, 1))
+
+    def _wide_core(self, sizes: dict[Space, int]) -> Core:
+        """A core whose memories hold the buffers of blocks in lockstep; what is too small for them is replaced."""
+        core = self._wide or Core({}, True, self.soc.numerics.overflow_mode == "saturating")
+        small = {
+            space: size for space, size in sizes.items() if space not in core.spaces or core.spaces[space].size < size
+        }
+        if small:
+            spaces = dict(core.spaces)
+            for space, size in small.items():
+                kind = MatrixMemory if space in CUBE_SPACES else Memory
+                spaces[space] = kind(space.name, 1 << (size - 1).bit_length())
+            core = self._wide = Core(spaces, True, core.saturate)
+        return core
 
     def _run_team(self, compiled: CompiledKernel, block: int) -> None:
         """One block of a mixed kernel."""

@@ -133,13 +133,21 @@ class Memory:
 class Matrix:
     """Content of a fractal region of L0A, L0B or L0C as the plain matrix that the Cube's arithmetic wants.
 
-    `view` shows the matrix in the shape of the region's lanes; `store` writes it to the planes.
+    `array` is the matrix, or the matrices of all blocks in lockstep in an order that suits the product; `plain` shows
+    them one after another, `view` in the shape of the region's lanes; `store` writes them to the planes. `copies` are
+    numbers and distances of the blocks' regions of `bytes`, `beside` says which lie side by side in `array`; `gaps`:
+    something else lies between the regions.
     """
 
     first: int
     last: int
+    bytes: int
     sizes: tuple[int, ...]
+    copies: tuple[tuple[int, int], ...]
+    beside: tuple[bool, ...]
+    gaps: bool
     array: npt.NDArray[Any]
+    plain: npt.NDArray[Any]
     view: npt.NDArray[Any]
     store: Callable[[npt.NDArray[Any]], None]
 
@@ -171,17 +179,14 @@ class MatrixMemory(Memory):
             for matrix in matrices:
                 matrix.store(matrix.view)
 
-    def displace(self, offset: int, first: int, last: int) -> None:
-        """Makes room for a matrix at `offset` over granules [first, last): what it covers whole is dropped."""
-        pending = self.pending
-        for other in [o for o, m in pending.items() if o != offset and m.first < last and first < m.last]:
-            matrix = pending.pop(other)
-            if matrix.first < first or last < matrix.last:
-                matrix.store(matrix.view)
-        old = pending.get(offset)
-        if old is not None and old.last > last:
-            del pending[offset]
-            old.store(old.view)
+    def displace(self, offset: int, new: Matrix) -> None:
+        """Makes room for a matrix at `offset`: what it covers whole is dropped."""
+        pending, first, last = self.pending, new.first, new.last
+        for other in [o for o, m in pending.items() if m.first < last and first < m.last]:
+            old = pending.pop(other)
+            covered = other == offset and old.copies == new.copies and old.bytes <= new.bytes
+            if not covered and (new.gaps or old.first < first or last < old.last):
+                old.store(old.view)
 
 
 class GlobalMemory:

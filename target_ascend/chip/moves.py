@@ -95,11 +95,12 @@ def build_load2d(site: Site) -> Step:
 def build_load3d(site: Site) -> Step:
     """img2col: dst (m1, k1, 16, c0) from src (c1, in_h, in_w, c0)."""
     dst, src = site.instr.operands
-    if len(dst.sizes) != 4 or len(src.sizes) != 4 or dst.dtype is not src.dtype:
+    lead = dst.sizes[: site.axes]
+    if len(dst.sizes) != len(lead) + 4 or len(src.sizes) != len(lead) + 4 or dst.dtype is not src.dtype:
         raise site.fail(f"loads {src.sizes} {src.dtype.mlir} as {dst.sizes} {dst.dtype.mlir}")
     gather, padding = Img2col(site), site.instr.immediate
-    m1, k1, rows, c0 = dst.sizes
-    pixel = src.sizes[3]
+    m1, k1, rows, c0 = dst.sizes[site.axes :]
+    c1, pixel = src.sizes[site.axes], src.sizes[-1]
     read = reader(site, src, raw=True)
     matrix = fractal_matrix(site, dst) if site.buffers[dst.buffer].space is Space.L0A else None
     if matrix is None:
@@ -107,11 +108,11 @@ def build_load3d(site: Site) -> Step:
 
         def load3d(counters: Counters) -> None:
             index, outside, _ = gather.index(counters)
-            table = read(counters).reshape(-1, pixel)
-            columns = table.take(index, axis=0, mode="clip")
+            table = read(counters).reshape(*lead, -1, pixel)
+            columns = table.take(index, axis=-2, mode="clip").reshape(*lead, -1, pixel)
             if outside is not None:
-                columns.reshape(-1, pixel)[outside] = padding
-            np.copyto(target(counters), columns.reshape(m1, rows, k1, c0).transpose(0, 2, 1, 3))
+                columns[..., outside, :] = padding
+            np.copyto(target(counters), columns.reshape(*lead, m1, rows, k1, c0).swapaxes(-3, -2))
 
         return load3d
 
@@ -119,17 +120,17 @@ def build_load3d(site: Site) -> Step:
         index, outside, first = gather.index(counters)
         source = read(counters)
         # (m1, k1, 16, c0) shows the matrix (m, k): taking its axes back gives one 32-byte row per (m, k1).
-        columns = matrix(counters).transpose(0, 2, 1, 3)
+        columns = matrix(counters).swapaxes(-3, -2)
         if first is not None:
             block, row = first
-            dense = source.reshape(source.shape[0], -1, c0)[block : block + k1, row : row + m1 * rows]
-            np.copyto(columns, dense.reshape(k1, m1, rows, c0).transpose(1, 2, 0, 3))
+            dense = source.reshape(*lead, c1, -1, c0)[..., block : block + k1, row : row + m1 * rows, :]
+            np.copyto(columns, np.moveaxis(dense.reshape(*lead, k1, m1, rows, c0), -4, -2))
             return
         # (c1 h w, c0): one row per input position; a copy only where L1 holds it with gaps.
-        columns = columns.reshape(*index.shape, pixel)
-        source.reshape(-1, pixel).take(index, axis=0, out=columns, mode="clip")
+        columns = columns.reshape(*lead, *index.shape, pixel)
+        source.reshape(*lead, -1, pixel).take(index, axis=-2, out=columns, mode="clip")
         if outside is not None:
-            columns.reshape(-1, pixel)[outside] = padding
+            columns.reshape(*lead, -1, pixel)[..., outside, :] = padding
 
     return load3d_matrix
 
@@ -146,11 +147,12 @@ class Img2col:
     def __init__(self, site: Site) -> None:
         dst, src = site.instr.operands
         self.site = site
-        self.taps, rest = divmod(dst.sizes[3], src.sizes[3])
-        if rest or (self.taps != 1 and src.sizes[0] != 1):
+        self.source = src.sizes[site.axes :]
+        m1, k1, rows, c0 = dst.sizes[site.axes :]
+        self.taps, rest = divmod(c0, self.source[3])
+        if rest or (self.taps != 1 and self.source[0] != 1):
             raise site.fail(f"loads pixels of {src.sizes} to {dst.sizes}")
-        self.shape = (dst.sizes[0] * dst.sizes[2], dst.sizes[1] * self.taps)
-        self.source = src.sizes
+        self.shape = (m1 * rows, k1 * self.taps)
         values = [value_of(p) for p in site.instr.params]
         self.fixed = {n: v for n, v in zip(_PARAMS, values, strict=True) if isinstance(v, int)}
         self.moving = [(n, v) for n, v in zip(_PARAMS, values, strict=True) if not isinstance(v, int)]

@@ -74,6 +74,8 @@ class Site:
     instr: Instr
     kernel: str
     number: int
+    axes: int = 0
+    """How many leading axes of its operands count blocks that run in lockstep."""
 
     @property
     def name(self) -> str:
