@@ -5,26 +5,29 @@
     %1 = ge.maximum %x[:, :4], %x[:, 4:];  %2 = ge.maximum %1[:, :2], %1[:, 2:];  %y = ge.maximum %2[:, :1], %2[:, 1:]
 
 A running sum of integers adds to every element the one 1, 2, 4, ... places before it; a running product alike. The place
-of the largest integer is the smallest of those that hold it.
+of the largest integer is the smallest of those that hold it. Integers up to 16 bits are compared as floats.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f16, f32
 from xdsl.ir import Operation, SSAValue
 
-from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
+from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, BinaryOp, MaximumOp, MinimumOp, MulOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, SelectOp
+from graph_engine.dialects.ge.precision import FP32, set_precision
 from graph_engine.dialects.ge.reduction import (
     ArgMaxOp,
     ArgMinOp,
+    ArgReduceOp,
     CumProdOp,
     CumSumOp,
     ReduceMaxOp,
@@ -34,8 +37,9 @@ from graph_engine.dialects.ge.reduction import (
     ReduceSumOp,
     ReduceSumSquareOp,
 )
+from graph_engine.dialects.ge.selection import TopKOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
-from graph_engine.transforms.made_operators import Made
+from graph_engine.transforms.made_operators import Made, MadeInFp32
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 
 INTEGERS = ("i32", "i64")
@@ -46,6 +50,8 @@ COMBINED: dict[type[ReduceOp], tuple[type[BinaryOp], tuple[str, ...]]] = {
     ReduceProdOp: (MulOp, ("f16", "f32", *INTEGERS)),
 }
 """What combines two elements, and the element types that it is used for."""
+SHORT = {"i1": f16, "i8": f16, "ui8": f16, "i16": f32, "ui16": f32}
+"""Element types, and the floats that hold all of their numbers."""
 
 
 def _is_open(*values: SSAValue) -> bool:
@@ -72,6 +78,28 @@ class ReduceByHalves(Pattern):
                 x = made.joined([both, *rest], axis)
         result = made.shaped(x, shape_of(op.result))
         rewriter.replace(op, made.needed([result]), [result])
+        return True
+
+
+class ExtremeOfShortIntegers(Pattern):
+    """Extremes of booleans and of integers up to 16 bits, and their places -> those of floats, which hold each of them."""
+
+    name = "extreme-of-short-integers"
+    root: ClassVar[tuple[type[Operation], ...]] = (ReduceMaxOp, ReduceMinOp, ArgMaxOp, ArgMinOp, TopKOp)
+
+    def rewrite(self, op: ReduceOp | ArgReduceOp | TopKOp, rewriter: CountedRewriter) -> bool:
+        dtype = element_name(element_of(op.x))
+        if dtype not in SHORT or _is_open(op.x) or len(op.operands) > 1:
+            return False
+        made = MadeInFp32() if SHORT[dtype] == f32 else Made()
+        build: Callable[..., GeOp] = type(op)  # pyright: ignore[reportAssignmentType]
+        new = build(made.as_element(op.x, SHORT[dtype]), **op.attribute_values())
+        results = made.put_all(new)
+        if isinstance(made, MadeInFp32):
+            set_precision(new, FP32)
+        if not isinstance(op, ArgReduceOp):
+            results = [made.as_element(results[0], element_of(op.x)), *results[1:]]
+        rewriter.replace(op, made.made, list(results))
         return True
 
 
@@ -156,4 +184,6 @@ class ExpandByHalves(GePass):
     numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [SquareAndSum(), PlaceByHalves(), ReduceByHalves(), RunByDoubling()])
+        apply_patterns(
+            op, [ExtremeOfShortIntegers(), SquareAndSum(), PlaceByHalves(), ReduceByHalves(), RunByDoubling()]
+        )

@@ -29,14 +29,26 @@ func.func @matrix(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
 
 // -----
 
-// Statistics of the run, or a variance of 0: stays.
+// Statistics of the run: factor and shift are computed, in fp32.
+// CHECK-LABEL: func.func @late
+// CHECK: %[[ROOT:.*]] = ge.sqrt
+// CHECK: %[[FACTOR:.*]] = ge.div %{{.*}}, %[[ROOT]] {ge.precision = "fp32"} : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>)
+// CHECK: %[[SHIFT:.*]] = ge.sub
+// CHECK: %[[SCALED:.*]] = ge.mul %x, %[[FACTOR]]
+// CHECK: ge.add %[[SCALED]], %[[SHIFT]]
+func.func @late(%x: tensor<1x2x4x4xf32>, %s: tensor<2xf32>, %b: tensor<2xf32>, %m: tensor<2xf32>, %v: tensor<2xf32>) -> tensor<1x2x4x4xf32> {
+  %0 = ge.batch_norm %x, %s, %b, %m, %v : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  return %0 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// A variance of 0: stays.
 // CHECK-LABEL: func.func @stays
-func.func @stays(%x: tensor<1x1x4x4xf32>, %m: tensor<1xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
+func.func @stays(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
   %one = ge.constant dense<1.0> : tensor<1xf32>
   %zero = ge.constant dense<0.0> : tensor<1xf32>
   // CHECK: ge.batch_norm
-  %0 = ge.batch_norm %x, %one, %one, %m, %one : (tensor<1x1x4x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
-  // CHECK: ge.batch_norm
-  %1 = ge.batch_norm %x, %one, %one, %one, %zero {epsilon = 0.0} : (tensor<1x1x4x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
-  return %0, %1 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
+  %0 = ge.batch_norm %x, %one, %one, %one, %zero {epsilon = 0.0} : (tensor<1x1x4x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+  return %0 : tensor<1x1x4x4xf32>
 }

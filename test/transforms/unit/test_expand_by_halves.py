@@ -29,6 +29,26 @@ def test_integers(op: str, axes: list[int], dtype: Any) -> None:
     np.testing.assert_array_equal(value, right)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin", "ArgMax", "ArgMin"])
+def test_extremes_of_bytes(op: str, dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    x = RNG.integers(info.min, info.max + 1, (5, 70)).astype(dtype)
+    value, right = outputs(op, x, {}, **({"axis": 1} if op.startswith("Arg") else {"axes": [1]}))
+    np.testing.assert_array_equal(value, right)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.uint8])
+def test_the_largest_of_short_integers(dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    x = RNG.integers(info.min, info.max + 1, (3, 90)).astype(dtype)
+    model = node_model("TopK", {"x": x, "k": np.array([9])}, constants=["k"], outputs=2, opset=24)
+    (values, places), _ = chip_outputs(model, {"x": x})
+    right = np.argsort(-x.astype(int), axis=1, kind="stable")[:, :9]
+    np.testing.assert_array_equal(places, right)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, right, 1))
+
+
 @pytest.mark.parametrize("extent", [1, 7, 32])
 def test_products(extent: int) -> None:
     x = RNG.uniform(0.8, 1.25, (3, extent)).astype(np.float32)
