@@ -23,13 +23,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.traits import IsTerminator, Pure, SymbolOpInterface
+from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 from xdsl.utils.worklist import Worklist
 
 from graph_engine.dialects.ge.locations import fuse
@@ -61,14 +63,12 @@ class CountedRewriter(PatternRewriter):
         self.operation_modification_handler.append(self.touched.append)
 
     def look_at(self, root: Operation) -> None:
-        """Turn to the next operator, after one at which nothing was done."""
+        """Turn to another operator, and forget what was done at the last one: cheaper than another rewriter."""
         self.insertion_point = InsertPoint.before(root)
+        self.has_done_action = False
+        for memory in (self.created, self.removed, self.touched, self._heirs):
+            memory.clear()
         self._old_operands = operands_of(root)
-
-    @property
-    def untouched(self) -> bool:
-        """Whether nothing was done, nor announced."""
-        return not self.has_done_action and not self.removed
 
     def sources(self, *ops: Operation) -> None:
         """State that what this rewrite creates also does the work of `ops`, although they stay in the graph."""
@@ -88,21 +88,22 @@ class CountedRewriter(PatternRewriter):
         pending = [*_defining(self._old_operands), *(op for producers in self.removed.values() for op in producers)]
         while pending:
             op = pending.pop()
-            if op.parent is not None and is_trivially_dead(op):
+            if op.parent is not None and _is_dead(op):
                 pending += _producers(op)
                 self.erase(op)
                 if op.name.endswith(".constant"):  # a weight is no node of the model
                     del self.removed[op]
         if not self.removed:
             return
-        carry_precision(self.removed, [op for op in (*self.created, *self._heirs) if op.parent is not None])
+        carry_precision(self.removed, (op for op in (*self.created, *self._heirs) if op.parent is not None))
         sources = _locations_in_dataflow_order(self.removed)
         for heir in dict.fromkeys(self._heirs):
             if heir.parent is not None and heir not in self.created:
                 produces = any(heir in producers for producers in self.removed.values())
                 heir.location = fuse(heir.location, *sources) if produces else fuse(*sources, heir.location)
-        unnamed = [op for top in self.created if top.parent is not None for op in top.walk()]
-        unnamed = [op for op in unnamed if isinstance(op.location, UnknownLoc)]
+        created = (top for top in self.created if top.parent is not None)
+        every = (op for top in created for op in (top.walk() if top.regions else (top,)))
+        unnamed = [op for op in every if isinstance(op.location, UnknownLoc)]
         if unnamed:
             location = fuse(*sources)
             for op in unnamed:
@@ -117,8 +118,26 @@ def _defining(values: Iterable[SSAValue]) -> tuple[Operation, ...]:
     return tuple(value.op for value in values if type(value) is OpResult)
 
 
+def _is_dead(op: Operation) -> bool:
+    """Whether nobody reads what `op` makes, and it does nothing else; what xDSL says of a pure class is kept."""
+    return all(result.first_use is None for result in op.results) and (
+        _is_pure(type(op)) or would_be_trivially_dead(op)
+    )
+
+
+@cache
+def _is_pure(kind: type[Operation]) -> bool:
+    """Whether no operator of the class does anything but make its results."""
+    if kind.has_trait(IsTerminator, value_if_unregistered=False):
+        return False
+    named = kind.has_trait(SymbolOpInterface, value_if_unregistered=False)
+    return not named and kind.has_trait(Pure, value_if_unregistered=False)
+
+
 def _locations_in_dataflow_order(removed: dict[Operation, tuple[Operation, ...]]) -> list[LocationAttr]:
     """Producers before consumers, whatever the order in which a pattern erased them."""
+    if len(removed) == 1:
+        return [op.location for op in removed]
     ordered: dict[Operation, None] = {}
     stack = [(op, False) for op in reversed(removed)]
     while stack:
@@ -191,6 +210,7 @@ class RewriteContext:
     pass_name: str = ""
     at: Operation | None = None
     listeners: list[Callable[[RewriteEvent], None]] = field(default_factory=list[Callable[[RewriteEvent], None]])
+    _idle: CountedRewriter | None = None
 
     @staticmethod
     def current() -> RewriteContext:
@@ -229,11 +249,16 @@ class RewriteContext:
             raise RewriteLimitReached(name)
         self.at = replaced_ops[0]
         location = replaced_ops[0].location
-        rewriter = CountedRewriter(replaced_ops[0])
+        rewriter, self._idle = self._idle, None
+        if rewriter is None:
+            rewriter = CountedRewriter(replaced_ops[0])
+        else:
+            rewriter.look_at(replaced_ops[0])
         rewriter.sources(*replaced_ops)
         yield rewriter
         rewriter.finish()
         self.record(name, location)
+        self._idle = rewriter
 
     def record(self, name: str, location: LocationAttr) -> None:
         """Count one rewrite and tell the listeners."""
@@ -292,10 +317,10 @@ def apply_patterns(
             continue
         context.at = op
         location = op.location
-        if rewriter is not None and rewriter.untouched:
-            rewriter.look_at(op)
-        else:
+        if rewriter is None:
             rewriter = CountedRewriter(op)
+        else:
+            rewriter.look_at(op)
         for pattern in patterns_for(op):
             if not pattern.rewrite(op, rewriter):
                 assert not rewriter.has_done_action, f"pattern '{pattern.name}' changed the graph but returned False"

@@ -24,6 +24,8 @@ def precision_of(op: Operation) -> str | None:
     own = op.attributes.get(PRECISION)
     if isinstance(own, StringAttr):
         return own.data
+    if not op.regions:
+        return None
     inside = [precision_of(inner) for region in op.regions for block in region.blocks for inner in block.ops]
     return FP32 if FP32 in inside else None
 
