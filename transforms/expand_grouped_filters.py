@@ -62,16 +62,20 @@ class ExpandGroupedFilter(Pattern):
 
 def _of_one_group(op: ConvOp, group: int) -> tuple[Made, SSAValue]:
     """The convolution by a filter that has zeros for the channels of other groups."""
-    outputs, channels, *window = shape_of(op.w)
     made = Made()
-    own = np.arange(outputs)[:, None] // (outputs // group) == np.arange(group)
-    diagonal = made.numbers(own[:, :, None], "diagonal")
-    rows = made.shaped(op.w, (outputs, 1, channels * prod(window)))
-    filled = made.put(SelectOp(diagonal, rows, made.number(0.0, op.w)))
-    dense = made.shaped(filled, (outputs, group * channels, *window))
-    operands = [op.x, dense, *([op.b] if op.b is not None else [])]
+    operands = [op.x, filter_of_one_group(made, op.w, group), *([op.b] if op.b is not None else [])]
     attributes = op.attribute_values() | {"group": 1}
     return made, made.put(type(op)(*operands, **attributes, result_type=op.result.type))
+
+
+def filter_of_one_group(made: Made, w: SSAValue, group: int) -> SSAValue:
+    """w (outputs, channels of a group, ...) with zeros for the channels of other groups: (outputs, channels, ...)."""
+    outputs, channels, *window = shape_of(w)
+    own = np.arange(outputs)[:, None] // (outputs // group) == np.arange(group)
+    rows = made.shaped(w, (outputs, 1, channels * prod(window)))
+    diagonal = made.numbers(own[:, :, None], "diagonal")
+    filled = made.put(SelectOp(diagonal, rows, made.number(0.0, w)))
+    return made.shaped(filled, (outputs, group * channels, *window))
 
 
 def _by_taps(op: ConvOp) -> tuple[Made, SSAValue]:

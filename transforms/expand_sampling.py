@@ -6,7 +6,7 @@
     %s = ge.mul %r, %weight : (tensor<35x8xf32>, tensor<35x1xf32>) -> tensor<35x8xf32>
     // and their sum; %rows is %x with the channels behind, %index and %weight come from %grid
 
-Grids of any rank, regions with a fixed number of points a bin, deformed convolutions of one group. Where the number of points depends on the regions
+Grids of any rank, regions with a fixed number of points a bin, deformed convolutions. Where the number of points depends on the regions
 (`sampling_ratio = 0`), the operator stays.
 """
 
@@ -32,6 +32,7 @@ from graph_engine.dialects.ge.sampling import GridSampleOp, RoiAlignOp
 from graph_engine.dialects.ge.shape import TransposeOp
 from graph_engine.dialects.ge.unary_math import RoundOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.expand_grouped_filters import filter_of_one_group
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.sampled_rows import MOST_ROWS, Sampler, Taps
 
@@ -161,14 +162,14 @@ def _region_taps(
 
 
 class ExpandDeformConv(Pattern):
-    """deform_conv2d of one group -> rows at moved places, weighted, and a product with the filter."""
+    """deform_conv2d -> rows at moved places, weighted, and a product with the filter."""
 
     name = "expand-deform-conv"
     root: ClassVar[tuple[type[Operation], ...]] = (DeformConv2dOp,)
 
     def rewrite(self, op: DeformConv2dOp, rewriter: CountedRewriter) -> bool:
         batch, channels, *extents = shape_of(op.x)
-        if not expandable(op) or op.group.value.data != 1 or element_name(element_of(op.offset)) not in FLOATS:
+        if not expandable(op) or element_name(element_of(op.offset)) not in FLOATS:
             return False
         _, outputs, *positions = shape_of(op.result)
         kernel, parts = shape_of(op.w)[2:], op.offset_group.value.data
@@ -190,7 +191,9 @@ class ExpandDeformConv(Pattern):
             rows = s.made.put(MulOp(rows, s.made.shaped(op.mask, (batch * parts * count * points, 1))))
         rows = s.made.shaped(rows, (batch, parts * count, points, each))
         rows = s.made.shaped(s.made.put(TransposeOp(rows, perm=[0, 2, 1, 3])), (batch * points, parts * count * each))
-        w = s.made.shaped(op.w, (outputs, parts, each, count))
+        group = op.group.value.data
+        w = op.w if group == 1 else filter_of_one_group(s.made, op.w, group)
+        w = s.made.shaped(w, (outputs, parts, each, count))
         w = s.made.shaped(s.made.put(TransposeOp(w, perm=[1, 3, 2, 0])), (parts * count * each, outputs))
         result = s.made.shaped(s.made.put(MatmulOp(rows, w, op.b)), (batch, points, outputs))
         result = s.made.shaped(s.made.put(TransposeOp(result, perm=[0, 2, 1])), shape_of(op.result))

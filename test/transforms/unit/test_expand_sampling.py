@@ -73,18 +73,18 @@ def test_regions(mode: str, transformation: str) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-def test_deformed_convolution(parts: int) -> None:
+@pytest.mark.parametrize(("parts", "group"), [(1, 1), (2, 1), (1, 3), (2, 3)])
+def test_deformed_convolution(parts: int, group: int) -> None:
     """Taps that move inside, across the border and far away; channels in parts with offsets of their own, masks."""
     x = RNG.normal(size=(2, 6, 8, 7)).astype(np.float32)
     offset = RNG.normal(size=(2, 2 * parts * 9, 4, 4)).astype(np.float32) * 2
     offset[0, :, 0, 0] = 40
     inputs = {
         "x": x,
-        "w": (RNG.normal(size=(5, 6, 3, 3)) * 0.2).astype(np.float32),
+        "w": (RNG.normal(size=(6, 6 // group, 3, 3)) * 0.2).astype(np.float32),
         "offset": offset,
-        "b": RNG.normal(size=5).astype(np.float32),
+        "b": RNG.normal(size=6).astype(np.float32),
         "mask": RNG.uniform(0, 1, size=(2, parts * 9, 4, 4)).astype(np.float32),
     }
-    options = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "offset_group": parts}
-    check("DeformConv", inputs, (2, 5, 4, 4), "Ascend310P3", **options)
+    options = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "offset_group": parts, "group": group}
+    check("DeformConv", inputs, (2, 6, 4, 4), "Ascend310P3", **options)
