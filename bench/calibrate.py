@@ -50,7 +50,7 @@ KNOBS = (
     Knob("paths.*@ddr.bytes_per_cycle", (17, 19), "17 is published; 8 x 21 is the share of the chip's 180 GB/s"),
     Knob("paths.*@ddr.latency_cycles", (400, 1400), "200 and 1400 are published, for other chips"),
     Knob("paths.*@l2.latency_cycles", (100,), "50 is published, for another chip"),
-    Knob("overheads.sw_init_us", (1.5, 2.0), "what a task costs besides 0.7 us"),
+    Knob("overheads.sw_init_us", (1.0, 1.7, 2.0), "1 us is published at 1800 MHz: 1.7 us for as many cycles here"),
 )
 """What may be fitted. A key `vector.ops` would be a factor to all slopes."""
 

@@ -45,7 +45,7 @@ def test_the_time_is_that_of_a_chip_file_that_says_the_same(folder: Path, capsys
     (then,) = latency(printed(capsys, "--model", model, "--mode", "timing", "--soc-file", str(folder / "chip.yaml")))
     text = printed(capsys, "--model", model, "--what-if", "ub_size=512K,overheads.sw_init_us=0.5us")
     assert latency(text) == [now, then]
-    assert "what if ub_size 262144 -> 524288, overheads.sw_init_us 1 -> 0.5:" in text
+    assert "what if ub_size 262144 -> 524288, overheads.sw_init_us 1.7 -> 0.5:" in text
     assert re.search(r"^bottleneck: .+ \d+% \(\d+ tasks\) -> .+ \d+% \(\d+ tasks\)$", text, re.M)
 
 

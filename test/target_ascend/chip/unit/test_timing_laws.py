@@ -59,9 +59,9 @@ def test_one_mmad():
     timing = timed(mmad(16, 16, 16))
     assert timing.engine_cycles == {Pipe.S: 1, Pipe.M: 6 + 1}
     assert timing.kernel_cycles == ISSUE + 7
-    assert timing.overhead_cycles == 1802
-    assert timing.cycles == 1802 + 8
-    assert timing.us == pytest.approx(1.7 + 8 / 1060)
+    assert timing.overhead_cycles == 2544
+    assert timing.cycles == 2544 + 8
+    assert timing.us == pytest.approx(2.4 + 8 / 1060)
 
 
 def test_one_vector_add():
@@ -399,4 +399,4 @@ def test_aicpu_and_copies():
     engine.aicpu_us(call)
     assert engine.launch(launch(), load).ddr_bytes_read == first
     target = Location(Segment.OUTPUT, 0, 0)
-    assert engine.copy_cycles(Copy("c", target, target, 84000)) == 1802 + 800 + 84000 // 84
+    assert engine.copy_cycles(Copy("c", target, target, 84000)) == 2544 + 800 + 84000 // 84

@@ -93,8 +93,8 @@ def test_totals():
 
 def test_where_a_launch_spends_its_time():
     task = run().tasks[0]
-    assert task.overhead_us == pytest.approx(1.7)
-    assert task.head_us == pytest.approx(1.2)
+    assert task.overhead_us == pytest.approx(2.4)
+    assert task.head_us == pytest.approx(1.9)
     assert task.duration_us > task.overhead_us + max(task.engine_us.values())
 
 

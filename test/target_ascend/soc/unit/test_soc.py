@@ -36,7 +36,7 @@ def test_published_peaks(chip: soc_module.Soc):
 
 
 def test_task_overhead_is_the_sum_of_its_parts(chip: soc_module.Soc):
-    assert chip.overheads.kernel_task_us == pytest.approx(1.7)
+    assert chip.overheads.kernel_task_us == pytest.approx(2.4)
 
 
 def test_cube_constants(chip: soc_module.Soc):

@@ -60,7 +60,7 @@ def test_bandwidth_of_device_memory_is_the_chips_and_the_cores(tmp_path: Path):
 def test_launch_overhead_is_the_sum_of_its_parts(tmp_path: Path):
     assert changed("launch_overhead=0.85us", tmp_path).overheads.kernel_task_us == pytest.approx(0.85)
     assert changed("launch_overhead=850ns", tmp_path).overheads.kernel_task_us == pytest.approx(0.85)
-    assert changed("launch_overhead=2x", tmp_path).overheads.kernel_task_us == pytest.approx(3.4)
+    assert changed("launch_overhead=2x", tmp_path).overheads.kernel_task_us == pytest.approx(4.8)
 
 
 def test_what_compiles_again():
