@@ -31,6 +31,7 @@ from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
 if TYPE_CHECKING:
     from graph_engine.target_ascend.chip.checker import Finding
+    from graph_engine.target_ascend.chip.functional import FunctionalEngine
     from graph_engine.target_ascend.chip.memory import GlobalMemory
     from graph_engine.target_ascend.profile.profile import Profile
 
@@ -69,16 +70,76 @@ def run(
     of each task before it runs.
     Raises GraphEngineError on wrong inputs, streams that wait for each other, and everything the chip refuses.
     """
-    if mode not in MODES:
-        raise GraphEngineError(f"unknown mode '{mode}': choose {', '.join(MODES)}")
-    point = find_entry(program, entry)
-    soc = load_soc(program.soc)
-    result = RunResult([])
-    if mode != "timing":
-        result.outputs, result.findings = _run_functional(program, point, soc, inputs, check, real_bytes, progress)
-    if mode != "functional":
-        result.profile = time_program(program, point, soc, timeline=timeline, accounts=accounts)
-    return result
+    device = Device(program, check=check, real_bytes=real_bytes, entry=entry)
+    return device.run(inputs, mode=mode, timeline=timeline, accounts=accounts, progress=progress)
+
+
+class Device:
+    """The modelled device with a program on it, for any number of runs: each kernel is prepared once, when it first runs.
+
+    `check`, `real_bytes` and `entry` as in `run`. Nothing of one run is left in the memory of the next.
+    """
+
+    def __init__(
+        self, program: Program, *, check: bool = False, real_bytes: bool = False, entry: str | None = None
+    ) -> None:
+        self.program, self.point, self.soc = program, find_entry(program, entry), load_soc(program.soc)
+        self.check, self.real_bytes = check, real_bytes
+        self._engine: FunctionalEngine | None = None
+
+    def run(
+        self,
+        inputs: Sequence[Array] = (),
+        *,
+        mode: str = "both",
+        timeline: bool = False,
+        accounts: bool = False,
+        progress: Progress | None = None,
+    ) -> RunResult:
+        """The function `run` on this device."""
+        if mode not in MODES:
+            raise GraphEngineError(f"unknown mode '{mode}': choose {', '.join(MODES)}")
+        result = RunResult([])
+        if mode != "timing":
+            result.outputs, result.findings = self._values(inputs, progress)
+        if mode != "functional":
+            result.profile = time_program(self.program, self.point, self.soc, timeline=timeline, accounts=accounts)
+        return result
+
+    def _values(self, inputs: Sequence[Array], progress: Progress | None) -> tuple[list[Array], list[Finding]]:
+        from graph_engine.target_ascend.chip.functional import FunctionalEngine
+
+        program, point = self.program, self.point
+        memory = bind_memory(program, point, inputs, real_bytes=self.real_bytes)
+        checker = checks = None
+        if self.check:
+            from graph_engine.target_ascend.chip.checker import Checker
+            from graph_engine.target_ascend.runtime.checking import TaskChecks
+
+            checker = Checker(self.soc, memory)
+            checks = TaskChecks(checker, point)
+        engine = self._engine
+        if engine is None or checker is not None:
+            engine = FunctionalEngine(self.soc, memory, real_bytes=self.real_bytes, checker=checker)
+            self._engine = engine
+        engine.gm = memory
+        for step in execution_order(point):
+            task = step.task
+            if progress is not None and isinstance(task, Launch | AicpuCall | Copy):
+                progress(task.name)
+            if checks is not None:
+                checks.before(step)
+            if isinstance(task, Launch):
+                kernel = program.kernels[task.kernel]
+                engine.launch(kernel, task.args, task.block_dim, task.name, task.source_nodes)
+            elif isinstance(task, AicpuCall):
+                run_aicpu(memory, task)
+            elif isinstance(task, Copy):
+                memory.write(task.target, memory.read(task.source, task.bytes).copy())
+            if checks is not None:
+                checks.after(step)
+        outputs = [read_tensor(memory, tensor).copy() for tensor in point.outputs]
+        return outputs, list(checker.findings) if checker is not None else []
 
 
 def find_entry(program: Program, name: str | None = None) -> EntryPoint:
@@ -125,45 +186,6 @@ def _read_only(array: Array) -> Array:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
-
-
-def _run_functional(
-    program: Program,
-    point: EntryPoint,
-    soc: Soc,
-    inputs: Sequence[Array],
-    check: bool,
-    real_bytes: bool,
-    progress: Progress | None,
-) -> tuple[list[Array], list[Finding]]:
-    from graph_engine.target_ascend.chip.functional import FunctionalEngine
-
-    memory = bind_memory(program, point, inputs, real_bytes=real_bytes)
-    checker = checks = None
-    if check:
-        from graph_engine.target_ascend.chip.checker import Checker
-        from graph_engine.target_ascend.runtime.checking import TaskChecks
-
-        checker = Checker(soc, memory)
-        checks = TaskChecks(checker, point)
-    engine = FunctionalEngine(soc, memory, real_bytes=real_bytes, checker=checker)
-    for step in execution_order(point):
-        task = step.task
-        if progress is not None and isinstance(task, Launch | AicpuCall | Copy):
-            progress(task.name)
-        if checks is not None:
-            checks.before(step)
-        if isinstance(task, Launch):
-            kernel = program.kernels[task.kernel]
-            engine.launch(kernel, task.args, task.block_dim, task.name, task.source_nodes)
-        elif isinstance(task, AicpuCall):
-            run_aicpu(memory, task)
-        elif isinstance(task, Copy):
-            memory.write(task.target, memory.read(task.source, task.bytes).copy())
-        if checks is not None:
-            checks.after(step)
-    outputs = [read_tensor(memory, tensor).copy() for tensor in point.outputs]
-    return outputs, list(checker.findings) if checker is not None else []
 
 
 def time_program(

@@ -39,7 +39,7 @@ from graph_engine.target_ascend.om.program import (
     TensorDesc,
     Wait,
 )
-from graph_engine.target_ascend.runtime.device import run
+from graph_engine.target_ascend.runtime.device import Device, run
 
 BLOCKS, TILES, TILE = 4, 2, 256
 COUNT = BLOCKS * TILES * TILE
@@ -129,6 +129,17 @@ def test_times_are_the_same_with_and_without_values_and_whatever_the_values() ->
     assert profiles[0] == profiles[1] == profiles[2]
     assert results[2].outputs == []
     assert run(CHAIN, [INPUT], mode="functional").profile is None
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_device_runs_its_program_on_one_input_after_another(check: bool) -> None:
+    device = Device(CHAIN, check=check)
+    for seed in (5, 6, 5):
+        x = np.random.default_rng(seed).normal(size=COUNT).astype(np.float16)
+        result = device.run([x])
+        np.testing.assert_array_equal(result.outputs[0], expected(x))
+        assert result.findings == []
+        assert result.profile == run(CHAIN, mode="timing").profile
 
 
 def test_profile_of_the_program() -> None:
