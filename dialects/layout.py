@@ -188,17 +188,11 @@ def unpack(physical: Array, tensor: TensorType[Any]) -> Array:
 
 def transdata(stored: Array, source: TensorType[Any], target: TensorType[Any]) -> Array:
     """Reference of `layout.transdata`: unpack, convert (to nearest even), pack."""
-    import numpy as np
-
-    from graph_engine.target_ascend.isa.model import DType
+    from graph_engine.dialects.ge.reference.element_types import convert
 
     logical = unpack(stored, source)
     if source.element_type != target.element_type:
-        names = [element_name(source.element_type), element_name(target.element_type)]
-        if "bf16" in names:
-            raise ValueError(f"numpy cannot convert {names[0]} to {names[1]}")
-        with np.errstate(over="ignore", invalid="ignore"):
-            logical = logical.astype(DType.from_mlir(names[1]).numpy)
+        logical = convert(logical, element_name(target.element_type))
     return pack(logical, target)
 
 

@@ -20,7 +20,7 @@ from graph_engine.dialects.ascend.program import SEGMENTS, BufferOp, ProgramOp, 
 from graph_engine.dialects.ascend.task import AicpuOp, CopyTaskOp, LaunchOp, RecordOp, WaitOp, task_info
 from graph_engine.dialects.encodings import Declared
 from graph_engine.dialects.ge.core import Tensor
-from graph_engine.dialects.ge.interning import element_type, tensor_type
+from graph_engine.dialects.ge.interning import element_type, numpy_dtype, tensor_type
 from graph_engine.dialects.ge.locations import fuse, node_location
 from graph_engine.dialects.ge.weights import INLINE_ELEMENTS, WeightAttr, WeightRef, constant_attr
 from graph_engine.errors import GraphEngineError
@@ -160,13 +160,13 @@ class _Entry:
 
             raw = np.frombuffer(weights[start : start + tensor.bytes], np.uint8)
             size = prod(tensor.physical_shape) * tensor.dtype.bytes
-            stored = raw[:size].view(tensor.dtype.numpy).reshape(tensor.physical_shape)
+            stored = raw[:size].view(numpy_dtype(tensor.dtype.mlir)).reshape(tensor.physical_shape)
             return stored if tensor.format == "ND" else layout.unpack(stored, ty)
 
         name = tensor.name or f"weight_{start}"
         if prod(tensor.shape) <= INLINE_ELEMENTS:
             return constant_attr(load(), name)
-        return WeightAttr(WeightRef(name, tensor.dtype.numpy, tensor.shape, load))
+        return WeightAttr(WeightRef(name, str(numpy_dtype(tensor.dtype.mlir)), tensor.shape, load))
 
     def task(self, task: Task) -> Operation:
         """One task; events and copies as well."""

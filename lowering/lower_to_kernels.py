@@ -281,6 +281,6 @@ class LowerToKernels(GePass):
         for func in list(op.ops):
             if isinstance(func, FuncOp):
                 require_static_sizes(func)
-                require_element_types(func)
+                require_element_types(func, lowering.soc)
                 for operator in list(func.body.block.ops):
                     lowering.lower(operator)

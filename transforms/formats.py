@@ -79,7 +79,7 @@ def is_feature_map(value: SSAValue) -> bool:
     """Whether NC1HWC0, NDC1HWC0 of volumes, can hold the value: rank 4 or 5, known channels, a float type or a mask
     inside a group of floats."""
     known = len(shape_of(value)) in (4, 5) and shape_of(value)[1] != DYNAMIC
-    return known and (element_name(element_of(value)) in ("f16", "f32") or is_inner_mask(value))
+    return known and (element_name(element_of(value)) in ("f16", "bf16", "f32") or is_inner_mask(value))
 
 
 def is_inner_mask(value: SSAValue) -> bool:

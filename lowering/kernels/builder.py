@@ -27,7 +27,7 @@ from graph_engine.dialects.ascend.memory import AllocOp, ViewOp
 from graph_engine.dialects.ascend.mte import CopyOp, Load2dOp, Load3dOp
 from graph_engine.dialects.ascend.scalar import LoadOp
 from graph_engine.dialects.ascend.spaces import SPACE_ATTRS, dtype_of, row_major, shape_of, space_of, strides_of
-from graph_engine.dialects.ge.interning import element_type
+from graph_engine.dialects.ge.interning import element_type, numpy_dtype
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.target_ascend.isa.model import TEAM, CoreKind, DType, Part, Pipe, Space
 
@@ -81,6 +81,13 @@ SIGNED = {DType.U16: DType.I16, DType.U32: DType.I32}
 
 EXCHANGE_VERSIONS, EXCHANGE_ALIGNMENT = 2, 512
 """Of what cores of a team exchange: one is filled while the other is read; moves at full rate begin at such bytes."""
+
+
+def brain_bits(value: float) -> int:
+    """The 16-bit pattern of the bf16 nearest to a number."""
+    import numpy as np
+
+    return int(np.array([value]).astype(numpy_dtype("bf16")).view(np.uint16)[0])
 
 
 def keep_own(region: BlocksOp, others: Container[Operation] = ()) -> None:
@@ -368,5 +375,9 @@ class KernelBuilder:
         return Expr.of(op.register)
 
     def vec(self, mnemonic: str, dst: SSAValue, *sources: SSAValue, imm: float | None = None) -> None:
-        """A vector instruction by mnemonic ("add", "conv", ...)."""
+        """A vector instruction by mnemonic ("add", "conv", ...); what only moves bf16 moves its bits."""
+        moved = mnemonic in ("transpose", "dup") or (mnemonic == "conv" and dtype_of(sources[0].type) is DType.BF16)
+        if moved and dtype_of(dst.type) is DType.BF16:
+            dst, sources = self.as_type(dst, DType.U16), tuple(self.as_type(view, DType.U16) for view in sources)
+            imm = None if imm is None else float(brain_bits(imm))
         self._block.add_op(_VECTOR[mnemonic](sources, dst, immediate=imm))

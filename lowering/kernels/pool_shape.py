@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.reduction_tail import Tail
+from graph_engine.lowering.kernels.vector_steps import computed
 from graph_engine.lowering.kernels.window_axis import WindowAxis
 from graph_engine.target_ascend.isa.model import DType, Space
 
@@ -39,7 +40,7 @@ class PoolShape:
     def accumulator(self) -> DType:
         """Element type of the reduction; the Vector compares no bytes."""
         if self.mean is None:
-            return self.tail.dtype if self.tail.dtype in LOWEST else DType.F16
+            return {DType.I8: DType.F16, DType.U8: DType.F16}.get(self.tail.dtype, computed(self.tail.dtype))
         return DType.F32
 
     @property

@@ -28,7 +28,7 @@ from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.row_reduction import COMBINE, RowReduction, combine_slabs
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
 from graph_engine.lowering.kernels.streams import Stream, TileWriter, arguments, shares
-from graph_engine.lowering.kernels.vector_steps import emit_step
+from graph_engine.lowering.kernels.vector_steps import emit_step, unrounded
 from graph_engine.lowering.kernels.vector_tiling import (
     BLOCK,
     BURST,
@@ -83,7 +83,7 @@ class ReductionGroup:
         columns = [tuple(steps[i] for _, _, steps in joined) for i in range(len(inputs) + 1)]
         streams = tuple(Stream(s.shape, s.dtype, t) for s, t in zip((*inputs, result), columns, strict=True))
         shape, roles = tuple(n for n, _, _ in joined), tuple(role for _, role, _ in joined)
-        return ReductionGroup(shape, roles, streams[:-1], streams[-1], tuple(steps))
+        return ReductionGroup(shape, roles, streams[:-1], streams[-1], unrounded(steps))
 
     @cached_property
     def whole(self) -> tuple[bool, ...]:

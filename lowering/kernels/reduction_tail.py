@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
-from graph_engine.lowering.kernels.vector_steps import emit_steps
+from graph_engine.lowering.kernels.vector_steps import computed, emit_steps
 from graph_engine.lowering.kernels.vector_tiling import buffer_bytes, temporaries
 from graph_engine.target_ascend.isa.model import DType
 
@@ -26,8 +26,9 @@ class Tail:
         """UB of the buffers that `emit` takes for that many elements of the result."""
         if not self.steps:
             return 0
-        rounded = buffer_bytes(elements, self.dtype) if accumulator is not self.dtype else 0
-        taken = temporaries(self.steps, ((self.dtype, True),), self.out_dtype)
+        dtype = computed(self.dtype)
+        rounded = buffer_bytes(elements, dtype) if accumulator is not dtype else 0
+        taken = temporaries(self.steps, ((dtype, True),), self.out_dtype)
         return rounded + sum(buffer_bytes(elements, dtype) for dtype in taken)
 
     def emit(
@@ -42,15 +43,16 @@ class Tail:
         if not self.steps:
             kb.vec("conv", out, values)
             return
-        if accumulator is not self.dtype:
-            rounded = allocate("rounded", self.dtype)
+        dtype = computed(self.dtype)
+        if accumulator is not dtype:
+            rounded = allocate("rounded", dtype)
             kb.vec("conv", rounded, values)
             values = rounded
 
         def temporary(dtype: DType, number: int) -> SSAValue:
             return allocate(f"tmp{number}_{dtype.mlir}", dtype)
 
-        emit_steps(kb, self.steps, [Value(values, self.dtype, reusable=True)], out, self.out_dtype, Scratch(temporary))
+        emit_steps(kb, self.steps, [Value(values, dtype, reusable=True)], out, self.out_dtype, Scratch(temporary))
 
     @property
     def plain(self) -> bool:

@@ -4,7 +4,7 @@
       for each matrix of the batch:   x GM -> UB, four products, two sums, UB -> GM
 
 Halves of the columns are whole blocks, or parts of each row. Every product and sum is rounded, as the operators would
-apart; the norm of a row is computed in fp32 and rounded once.
+apart, but of bf16 only the result; the norm of a row is computed in fp32 and rounded once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.row_reduction import RowReduction, combine_slabs
+from graph_engine.lowering.kernels.vector_steps import computed
 from graph_engine.lowering.kernels.vector_tiling import BLOCK, CoreSplit, even_tile
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
@@ -62,7 +63,8 @@ def build_rotary_mul(name: str, shape: RotaryShape, soc: Soc) -> KernelOp:
     rows."""
     wide = WIDE_BUFFERS * shape.columns * DType.F32.bytes + BLOCK if shape.norm else 0
     scales = 2 * shape.columns * (shape.dtype.bytes + DType.F32.bytes) if shape.norm else 0
-    room = (soc.buffers["ub"] - scales) // (2 * (BUFFERS * shape.columns * shape.dtype.bytes + wide))
+    each = shape.dtype.bytes + (DType.F32.bytes if computed(shape.dtype) is not shape.dtype else 0)
+    room = (soc.buffers["ub"] - scales) // (2 * (BUFFERS * shape.columns * each + wide))
     if room < 1:
         raise NoKernel(f"a row of {shape.columns} columns does not fit the unified buffer")
     matrix = (shape.blocks, shape.rows, shape.width)
@@ -88,10 +90,19 @@ def _rotate(kb: KernelBuilder, shape: RotaryShape, matrices: tuple[Expr, int], r
     """`count` rows of (start, count) of matrices."""
     tile, first = (shape.blocks, count, shape.width), row * shape.width
 
+    compute = computed(shape.dtype)
+
     def load(slot: str, source: Buf, offset: Expr) -> Buf:
         buf = kb.alloc(slot, Space.UB, tile, shape.dtype)
         kb.copy(kb.view(buf), kb.view(source, offset, tile, shape.strides))
-        return buf
+        return as_type(buf, f"{slot}_wide", compute)
+
+    def as_type(buf: Buf, slot: str, dtype: DType) -> Buf:
+        if dtype is buf.dtype:
+            return buf
+        other = kb.alloc(slot, Space.UB, tile, dtype)
+        kb.vec("conv", kb.view(other), kb.view(buf))
+        return other
 
     def half(buf: Buf, number: int) -> SSAValue:
         """The left (0) or right (1) half of the columns."""
@@ -107,19 +118,19 @@ def _rotate(kb: KernelBuilder, shape: RotaryShape, matrices: tuple[Expr, int], r
         x = load("x", kb.args[0], offset)
         if shape.norm:
             _normalise(kb, shape, shape.norm, x, matrix + matrices[0], soc)
-        y = kb.alloc("y", Space.UB, tile, shape.dtype)
+        y = kb.alloc("y" if compute is shape.dtype else "y_wide", Space.UB, tile, compute)
         kb.vec("mul", kb.view(y), kb.view(x), kb.view(cos))
-        turned = kb.alloc("turned", Space.UB, tile, shape.dtype)
+        turned = kb.alloc("turned", Space.UB, tile, compute)
         for here, sign in ((0, "sub"), (1, "add")):
             kb.vec("mul", half(turned, here), half(x, 1 - here), half(sin, here))
             kb.vec(sign, half(y, here), half(y, here), half(turned, here))
-        kb.copy(kb.view(kb.args[-1], offset, tile, shape.strides), kb.view(y))
+        kb.copy(kb.view(kb.args[-1], offset, tile, shape.strides), kb.view(as_type(y, "y", shape.dtype)))
 
 
 def _normalise(kb: KernelBuilder, shape: RotaryShape, norm: Norm, x: Buf, matrix: Expr, soc: Soc) -> None:
     """Puts the norm of each row of a tile, (blocks, rows, columns of a block), in the place of the row."""
     wide = x
-    if shape.dtype is not DType.F32:
+    if x.dtype is not DType.F32:
         wide = kb.alloc("wide", Space.UB, x.shape, DType.F32)
         kb.vec("conv", kb.view(wide), kb.view(x))
     squares = kb.alloc("squares", Space.UB, x.shape, DType.F32)

@@ -6,8 +6,8 @@ rounded once, as the reference does; the others in the tensors' own type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from xdsl.ir import SSAValue
@@ -122,7 +122,8 @@ STEPS: dict[str, StepSpec] = {
 
 
 def takes(op: str, operands: Sequence[DType], result: DType) -> bool:
-    """Whether an operator on these element types has a sequence of instructions."""
+    """Whether an operator on these element types has a sequence of instructions; bf16 is computed in fp32."""
+    operands, result = [computed(dtype) for dtype in operands], computed(result)
     if op in TYPED and TYPED[op].takes(tuple(operands), result):
         return True
     spec = STEPS.get(op)
@@ -143,6 +144,20 @@ IMMEDIATE_STEPS: dict[str, StepSpec] = {name: StepSpec(_immediate(name)) for nam
 """Instructions with a number, of which composite operators are made."""
 
 
+def computed(dtype: DType) -> DType:
+    """The type that a step computes in: the Vector unit converts bf16 and does nothing else with it."""
+    return DType.F32 if dtype is DType.BF16 else dtype
+
+
+def unrounded(steps: Sequence[Step], kept: Collection[int] = ()) -> tuple[Step, ...]:
+    """Steps whose bf16 values stay in fp32 up to those that are results or casts."""
+    last = len(steps) - 1
+    return tuple(
+        step if number in kept or number == last or step.op == "ge.cast" else replace(step, dtype=computed(step.dtype))
+        for number, step in enumerate(steps)
+    )
+
+
 NOTHING_KEPT: Mapping[int, SSAValue] = MappingProxyType({})
 
 
@@ -159,7 +174,13 @@ def emit_steps(
 
     `kept`: buffers of their own for earlier steps whose values are results as well.
     """
-    values = list(inputs)
+    values, steps = list(inputs), unrounded(steps, kept)
+    for number, value in enumerate(inputs):
+        readers = sum(number in step.operands for step in steps)
+        if value.dtype is DType.BF16 and readers > 1:  # widened once for all of them
+            wide = scratch.take(DType.F32)
+            kb.vec("conv", wide, value.view)
+            values[number] = Value(wide, DType.F32, reusable=True)
     last_use = [-1] * (len(inputs) + len(steps))
     for number, step in enumerate(steps):
         for operand in step.operands:
@@ -188,6 +209,8 @@ def emit_step(
 
     It may be the buffer of an operand.
     """
+    if DType.BF16 in (step.dtype, *(operand.dtype for operand in operands)):
+        return _emit_in_fp32(kb, step, operands, target, scratch)
     if step.op in TYPED and TYPED[step.op].takes(tuple(operand.dtype for operand in operands), step.dtype):
         work = Work(kb, scratch, target)
         result = TYPED[step.op].emit(work, step, operands)
@@ -218,4 +241,33 @@ def emit_step(
             scratch.give(compute, work)
     for buffer in (*borrowed, *temporaries):
         scratch.give(compute, buffer)
+    return result
+
+
+def _emit_in_fp32(
+    kb: KernelBuilder, step: Step, operands: Sequence[Value], target: Callable[[], SSAValue], scratch: Scratch
+) -> SSAValue:
+    """A step with bf16 among its types: those operands widened, the result rounded at the end."""
+    if step.op == "ge.cast" and {step.dtype, operands[0].dtype} == {DType.BF16, DType.F32}:
+        result = target()
+        kb.vec("conv", result, operands[0].view)
+        return result
+    wide: dict[SSAValue, SSAValue] = {}
+    for operand in operands:
+        if operand.dtype is DType.BF16 and operand.view not in wide:
+            wide[operand.view] = scratch.take(DType.F32)
+            kb.vec("conv", wide[operand.view], operand.view)
+    numbers = [Value(wide[o.view], DType.F32) if o.view in wide else o for o in operands]
+    if step.dtype is not DType.BF16:
+        result = emit_step(kb, step, numbers, target, scratch)
+    else:
+        buffers = list(wide.values())
+        middle = buffers[0] if buffers else scratch.take(DType.F32)
+        emit_step(kb, replace(step, dtype=DType.F32), numbers, lambda: middle, scratch)
+        result = target()
+        kb.vec("conv", result, middle)
+        if not buffers:
+            scratch.give(DType.F32, middle)
+    for buffer in wide.values():
+        scratch.give(DType.F32, buffer)
     return result

@@ -172,9 +172,9 @@ def _whole_exponent(value: SSAValue) -> dict[str, float]:
 
 
 def require_float(value: SSAValue) -> DType:
-    """The element type. Raises NoKernel for one other than fp16 and fp32."""
+    """The element type. Raises NoKernel for one that is no float of 16 or 32 bits."""
     dtype = dtype_of_tensor(tensor(value))
-    if dtype not in (DType.F16, DType.F32):
+    if dtype not in (DType.F16, DType.BF16, DType.F32):
         raise NoKernel(f"vector kernels compute in fp16 and fp32, not in {dtype.mlir}")
     return dtype
 

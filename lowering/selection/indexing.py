@@ -42,6 +42,8 @@ def select_indexing(op: Operation) -> Choice:
         raise NoKernel(f"{op.name} takes plain tensors")
     x, places = shape_of(op.operands[0]), shape_of(op.operands[1])
     dtype, index_dtype = (dtype_of_tensor(tensor(v)) for v in op.operands[:2])
+    combined = isinstance(op, ScatterOp) and op.reduction.data != "none"
+    dtype = DType.U16 if dtype is DType.BF16 and not combined else dtype  # their bits
     if index_dtype not in (DType.I32, DType.I64):
         raise NoKernel(f"indices of type {index_dtype.mlir}; the scalar unit reads int32 and int64")
     match op:
@@ -88,7 +90,7 @@ def _scatter(op: ScatterOp, dtype: DType, index_dtype: DType) -> Choice:
         strides = tuple(step * row for step in row_major(named))
         shape = GatherShape(1, prod(places[:-1]), row, prod(x), named, strides, dtype, index_dtype, batched=True)
     reduction = op.reduction.data
-    if reduction != "none" and (shape.batch > 1 or dtype not in (DType.F16, DType.F32, DType.I32)):
+    if reduction != "none" and (shape.batch > 1 or dtype not in (DType.F16, DType.BF16, DType.F32, DType.I32)):
         raise NoKernel(f"updates are combined with what is there by {reduction}: rows of floats and int32 are")
     return Choice(
         ("scatter", shape, reduction),

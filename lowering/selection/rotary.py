@@ -33,8 +33,8 @@ def select_rotary_mul(op: Operation) -> Choice:
     types = [tensor(value) for value in (source, rotary.cos, rotary.sin, rotary.result)]
     require_static(*types)
     x = types[0]
-    if dtype_of_tensor(x) not in (DType.F16, DType.F32):
-        raise NoKernel("the rotation works in fp16 and fp32")
+    if dtype_of_tensor(x) not in (DType.F16, DType.BF16, DType.F32):
+        raise NoKernel("the rotation works on floats of 16 and 32 bits")
     matrix = _matrix(x)
     if any(_matrix(ty) != matrix for ty in types) or any(prod(ty.get_shape()[:-2]) != 1 for ty in types[1:3]):
         raise NoKernel("cosines and sines are not one matrix each, stored like the heads")

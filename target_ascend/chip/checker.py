@@ -33,6 +33,7 @@ from graph_engine.target_ascend.chip.global_order import GlobalOrder, Record
 from graph_engine.target_ascend.chip.memory import GRANULE, GlobalMemory, Memory
 from graph_engine.target_ascend.chip.operands import Core, Counters, OutOfRange, Site, Step
 from graph_engine.target_ascend.chip.races import PIPES, GranuleClocks, PipeClocks, pipe_name
+from graph_engine.target_ascend.chip.rounding import lanes_from_brain
 from graph_engine.target_ascend.chip.validity import Mask, Plane, Rule, build_rule
 from graph_engine.target_ascend.isa.model import MOST_RAISED, SPECS, DType, Instr, Kernel, Opcode, Part, Space
 from graph_engine.target_ascend.om.program import Location, Segment, SourceNode
@@ -147,6 +148,7 @@ class Checker:
     ) -> None:
         """Reports padding lanes of a stored tensor (`padding`: one flag an element) that are not "zero", or not "finite"."""
         lanes = self.gm.read(location, padding.size * dtype.bytes).view(dtype.numpy)[padding]
+        lanes = lanes_from_brain(lanes) if dtype is DType.BF16 else lanes
         wrong = lanes != 0
         if promise == "finite":
             wrong = ~np.isfinite(lanes) if lanes.dtype.kind == "f" else np.zeros_like(wrong)

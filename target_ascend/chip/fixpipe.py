@@ -27,7 +27,7 @@ def build_fixpipe(site: Site) -> Step:
     number, immediate = value_of(site.instr.params[0]), site.instr.immediate
     if dst.sizes != src.sizes or site.buffers[src.buffer].space is not Space.L0C:
         raise site.fail(f"takes {src.sizes} of {site.buffers[src.buffer].space.name} to {dst.sizes}")
-    if src.dtype not in (DType.F32, DType.I32) or dst.dtype is DType.BF16:
+    if src.dtype not in (DType.F32, DType.I32) or (src.dtype, dst.dtype) == (DType.I32, DType.BF16):
         raise site.fail(f"does not take {src.dtype.mlir} to {dst.dtype.mlir}")
     if not isinstance(number, int) or not 0 <= number < len(ACTIVATIONS):
         raise site.fail(f"has no activation {number}")

@@ -16,7 +16,12 @@ import numpy.typing as npt
 
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.memory import BYTES_ONLY, LANES_ONLY, MatrixMemory, Memory
-from graph_engine.target_ascend.chip.rounding import half_from_lanes, lanes_from_half
+from graph_engine.target_ascend.chip.rounding import (
+    brain_from_lanes,
+    half_from_lanes,
+    lanes_from_brain,
+    lanes_from_half,
+)
 from graph_engine.target_ascend.isa.model import SPECS, Affine, Buffer, DType, Instr, Operand, Part, Rotate, Space
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -188,9 +193,10 @@ class _Views:
     ) -> None:
         self.site = site
         self.sizes = sizes
-        half = operand.dtype is DType.F16
+        half, brain = operand.dtype is DType.F16, operand.dtype is DType.BF16
         self.lanes = half and site.core.typed
-        self.coded = half and not site.core.typed and not raw
+        self.coded = not raw and (brain or (half and not site.core.typed))
+        self.decode, self.encode = (lanes_from_brain, brain_from_lanes) if brain else (lanes_from_half, half_from_lanes)
         if half:
             self.dtype = np.dtype(np.float32 if self.lanes else np.uint16)
         else:
@@ -233,17 +239,17 @@ def reader(
     *,
     raw: bool = False,
 ) -> Reader:
-    """A function from counters to the operand's content: fp16 as fp32 lanes, other types as themselves.
+    """A function from counters to the operand's content: fp16 and bf16 as fp32, other types as themselves.
 
-    `sizes` and `strides` (elements) replace the operand's after `coalesce`. `raw` lets fp16 stay 16-bit patterns
-    in the real-bytes mode, for instructions that only move.
+    `sizes` and `strides` (elements) replace the operand's after `coalesce`. `raw`, for instructions that only move, lets
+    bf16 stay 16-bit patterns, and fp16 in the real-bytes mode.
     """
     views = _Views(
         site, operand, operand.sizes if sizes is None else sizes, operand.strides if strides is None else strides, raw
     )
     fetch = _reader(site, operand, views)
     if views.coded:
-        return lambda counters: lanes_from_half(fetch(counters))
+        return lambda counters: views.decode(fetch(counters))
     return fetch
 
 
@@ -346,7 +352,7 @@ def writer(
     target = _target(site, operand, views, contiguous)
     if not views.coded:
         return Writer(target, None, contiguous)
-    # Real bytes: the result is built as lanes and encoded at the end.
+    # Real bytes and bf16: the result is built as lanes and encoded at the end.
     slot = 100 + len(sizes)
     held: list[Array] = []
 
@@ -355,7 +361,7 @@ def writer(
         return site.core.scratch(slot, sizes)
 
     def commit() -> None:
-        held.pop()[...] = half_from_lanes(site.core.scratch(slot, sizes))
+        held.pop()[...] = views.encode(site.core.scratch(slot, sizes))
 
     return Writer(decoded, commit, True)
 

@@ -1,4 +1,4 @@
-"""fp16 numbers carried in fp32 lanes: rounding to nearest even and exact conversion to and from 16-bit patterns.
+"""fp16 and bf16 numbers carried in fp32: rounding to nearest even and exact conversion to and from 16-bit patterns.
 
 A *lane* is an fp32 that an fp16 represents exactly (NaN payloads included: the low 13 bits are 0), so one table
 look-up converts either way without loss. Rounding works on whole arrays with a few passes of integer and float
@@ -134,3 +134,21 @@ def _write_part(bits: npt.NDArray[np.uint16], out: FloatArray) -> None:
 def half_from_lanes(lanes: FloatArray) -> npt.NDArray[np.uint16]:
     """The 16-bit patterns of lanes (same shape, a new array)."""
     return _half_of_lanes().take(lanes.view(np.uint32) >> 13)
+
+
+def lanes_from_brain(bits: npt.NDArray[np.uint16]) -> FloatArray:
+    """The fp32 of 16-bit patterns of bf16, which are its upper halves (same shape, a new array)."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def brain_from_lanes(lanes: FloatArray) -> npt.NDArray[np.uint16]:
+    """The bf16 nearest to each fp32, ties to even, as 16-bit patterns (same shape, a new array).
+
+    What is nearer to 2^128 than to the largest number becomes infinite; NaN stays NaN, quiet, with its upper digits.
+    """
+    bits = np.ascontiguousarray(lanes).view(np.uint32)
+    rounded = (bits + (np.uint32(0x7FFF) + (bits >> 16 & 1))) >> 16
+    none = np.isnan(lanes)
+    if none.any():
+        rounded[none] = bits[none] >> 16 | 0x40
+    return rounded.astype(np.uint16)

@@ -230,6 +230,9 @@ def build_reduce(site: Site) -> Step:
     return reduce
 
 
+BRAIN_ENDS = ((DType.F32, DType.BF16), (DType.BF16, DType.F32), (DType.BF16, DType.I32))
+"""Conversions from and to bf16."""
+
 _ROUNDING: dict[Opcode, Any] = {
     Opcode.VCONV: np.rint,
     Opcode.VCONVF: np.floor,
@@ -242,11 +245,11 @@ def build_convert(site: Site) -> Step:
     """dst = src in another element type: rounded as the opcode says, integers saturating, NaN to integer 0."""
     dst, src = site.instr.operands
     rounding = _ROUNDING[site.instr.opcode]
-    if rounding is not np.rint and (src.dtype not in FLOATS or dst.dtype not in INTEGERS):
+    if rounding is not np.rint and (src.dtype not in (*FLOATS, DType.BF16) or dst.dtype not in INTEGERS):
         raise site.fail(f"rounds {src.dtype.mlir} to {dst.dtype.mlir}; it takes floats to integers")
     if dst.sizes != src.sizes:
         raise site.fail(f"converts {src.sizes} to {dst.sizes}")
-    if DType.BF16 in (dst.dtype, src.dtype) and dst.dtype is not src.dtype:
+    if DType.BF16 in (kinds := (src.dtype, dst.dtype)) and src.dtype is not dst.dtype and kinds not in BRAIN_ENDS:
         raise site.fail(f"does not convert {src.dtype.mlir} to {dst.dtype.mlir}")
     sizes, (dst_strides, src_strides) = coalesce(dst.sizes, [dst.strides, src.strides])
     same = dst.dtype is src.dtype

@@ -251,5 +251,6 @@ def run_aicpu(memory: GlobalMemory, call: AicpuCall) -> None:
 
 
 def _converted(array: Array, tensor: TensorDesc) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return array.astype(tensor.dtype.numpy)
+    from graph_engine.dialects.ge.reference.element_types import convert
+
+    return convert(array, tensor.dtype.mlir)

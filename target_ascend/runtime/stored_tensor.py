@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graph_engine.dialects.ge.reference.element_types import numpy_dtype
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.chip.memory import GlobalMemory
 from graph_engine.target_ascend.om.program import TensorDesc
@@ -23,7 +24,9 @@ def read_tensor(memory: GlobalMemory, tensor: TensorDesc, groups: int = 1) -> Ar
     `groups` are those of a convolution's filter in FRACTAL_Z, which the tensor's description does not tell.
     """
     raw = memory.read(tensor.location, tensor.bytes)
-    stored = raw.view(tensor.dtype.numpy)[: int(np.prod(tensor.physical_shape))].reshape(tensor.physical_shape)
+    stored = raw.view(numpy_dtype(tensor.dtype.mlir))[: int(np.prod(tensor.physical_shape))].reshape(
+        tensor.physical_shape
+    )
     return (
         stored.reshape(tensor.shape) if _is_plain(tensor) else _index_map(tensor, groups).unpack(stored, tensor.shape)
     )
@@ -31,9 +34,10 @@ def read_tensor(memory: GlobalMemory, tensor: TensorDesc, groups: int = 1) -> Ar
 
 def write_tensor(memory: GlobalMemory, tensor: TensorDesc, array: Array, groups: int = 1) -> None:
     """Stores a logical array; `groups` as for `read_tensor`. Raises GraphEngineError unless shape and dtype are those of `tensor`."""
-    if array.shape != tensor.shape or array.dtype != np.dtype(tensor.dtype.numpy):
+    dtype = numpy_dtype(tensor.dtype.mlir)
+    if array.shape != tensor.shape or array.dtype != dtype:
         raise GraphEngineError(
-            f"tensor '{tensor.name}' is {tensor.dtype.numpy}{list(tensor.shape)}, its task gave {array.dtype}{list(array.shape)}"
+            f"tensor '{tensor.name}' is {dtype}{list(tensor.shape)}, its task gave {array.dtype}{list(array.shape)}"
         )
     stored = array if _is_plain(tensor) else _index_map(tensor, groups).pack(array)
     memory.write(tensor.location, np.ascontiguousarray(stored))

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from graph_engine.dialects.ge.reference.element_types import numpy_dtype
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.om.atomic_write import write_atomically
 from graph_engine.target_ascend.om.program import TensorDesc
@@ -32,7 +33,7 @@ class Port:
     @staticmethod
     def of(tensor: TensorDesc) -> Port:
         """The port of an input or output of a compiled program."""
-        return Port(tensor.name, np.dtype(tensor.dtype.numpy), tensor.shape)
+        return Port(tensor.name, numpy_dtype(tensor.dtype.mlir), tensor.shape)
 
     def describe(self) -> str:
         """`float32[1, 3, 224, 224]`, with `?` for any size."""
@@ -51,7 +52,7 @@ def fill_inputs(ports: Sequence[Port], fill: str, seed: int) -> list[Array]:
         shape = tuple(1 if dim < 0 else dim for dim in port.shape)
         if fill == "zero":
             arrays.append(np.zeros(shape, port.dtype))
-        elif port.dtype.kind == "f":
+        elif port.dtype.kind == "f" or port.dtype.name == "bfloat16":
             arrays.append(rng.standard_normal(shape, np.float32).astype(port.dtype))
         else:
             high = 128 if port.dtype.kind in "iu" and port.dtype.itemsize == 1 else 2
@@ -64,7 +65,8 @@ def read_inputs(ports: Sequence[Port], argument: str) -> list[Array]:
 
     An .npz goes by name (by order if its arrays are named arr_0, arr_1, ...), a directory by file name if all of
     its files are named like inputs and else in the order of the names, a list by order. Raises GraphEngineError
-    with both sides where count, name, dtype, shape or size differ.
+    with both sides where count, name, dtype, shape or size differ. Numpy's files have no name for bf16: 16-bit patterns, as
+    uint16 or as what `np.save` makes of ml_dtypes.bfloat16, stand for it.
     """
     path = Path(argument)
     if path.is_dir():
@@ -78,7 +80,8 @@ def read_inputs(ports: Sequence[Port], argument: str) -> list[Array]:
 
 
 def write_outputs(directory: str, model: str, outputs: Sequence[Array], form: str) -> list[Path]:
-    """Writes `<model>_output_<i>.npy`, `.bin` (raw bytes) or `.txt` (one line a row); returns the paths."""
+    """Writes `<model>_output_<i>.npy`, `.bin` (raw bytes) or `.txt` (one line a row); returns the paths. An .npy of bf16
+    holds its 16-bit patterns as uint16."""
     folder = Path(directory)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,13 +97,14 @@ def write_outputs(directory: str, model: str, outputs: Sequence[Array], form: st
 
 def _write_array(file: BinaryIO, array: Array, form: str) -> None:
     if form == "NPY":
-        np.save(file, array, allow_pickle=False)
+        np.save(file, array.view(np.uint16) if array.dtype.name == "bfloat16" else array, allow_pickle=False)
     elif form == "BIN":
         file.write(np.ascontiguousarray(array).tobytes())
     else:
         rows = array.reshape(-1, array.shape[-1] if array.ndim else 1)
+        rows = rows.astype(np.float32) if array.dtype.name == "bfloat16" else rows
         # 9 digits tell all fp32 values apart.
-        np.savetxt(file, rows, fmt="%.9g" if array.dtype.kind == "f" else "%d")
+        np.savetxt(file, rows, fmt="%.9g" if rows.dtype.kind == "f" else "%d")
 
 
 def _read_directory(ports: Sequence[Port], folder: Path) -> list[tuple[str, Array]]:
@@ -159,9 +163,13 @@ def _shape_bytes(path: Path, data: bytes, port: Port) -> Array:
 
 
 def _check(ports: Sequence[Port], arrays: Sequence[tuple[str, Array]]) -> list[Array]:
+    checked: list[Array] = []
     for port, (origin, array) in zip(ports, arrays, strict=True):
+        if port.dtype.name == "bfloat16" and array.dtype.str in ("<u2", "|V2"):
+            array = np.ascontiguousarray(array).view(port.dtype)
         check_input(port, array, origin)
-    return [np.ascontiguousarray(array) for _, array in arrays]
+        checked.append(np.ascontiguousarray(array))
+    return checked
 
 
 def check_input(port: Port, array: Array, origin: str) -> None:

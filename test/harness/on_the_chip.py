@@ -16,11 +16,12 @@ from graph_engine.target_ascend.runtime.device import run
 
 
 def chip_outputs(
-    model: onnx.ModelProto, feeds: Mapping[str, Any], soc: str = DEFAULT_SOC
+    model: onnx.ModelProto, feeds: Mapping[str, Any], soc: str = DEFAULT_SOC, **options: str
 ) -> tuple[list[Any], list[str]]:
-    """Its outputs, in checking mode, which must stay silent; and the types of its tasks, all of which have kernels."""
+    """Its outputs, in checking mode, which must stay silent; and the types of its tasks, all of which have kernels.
+    `options` are those of the default pipeline."""
     module = import_onnx(model)
-    compile_module(module, soc)
+    compile_module(module, soc, pipeline=options)
     program = emit_program(module)
     tasks = tasks_of(program)
     assert all(isinstance(task, Launch) for task in tasks), tasks

@@ -66,7 +66,7 @@ def max_pool(
     ceil_mode: bool = False,
 ) -> Array:
     """The largest element of each window."""
-    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
     return _combine(np.maximum, _taps(x, lowest, kernel, strides, pads, dilations, ceil_mode))
 
 
@@ -147,7 +147,7 @@ def max_pool_indices(
     for i in order:
         steps[i] = step
         step *= spatial[i]
-    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
     best = np.full((*x.shape[:2], *counts), lowest, x.dtype)
     place = np.zeros(best.shape, np.int64)
     found = np.zeros(best.shape, bool)

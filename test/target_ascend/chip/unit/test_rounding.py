@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from graph_engine.target_ascend.chip.rounding import (
     HALF_MAX,
+    brain_from_lanes,
     half_from_lanes,
+    lanes_from_brain,
     lanes_from_half,
     round_scalar_to_half,
     round_to_half,
@@ -101,3 +104,18 @@ def test_scalar() -> None:
     assert round_scalar_to_half(0.1, saturate=True) == float(np.float16(0.1))
     assert round_scalar_to_half(1e6, saturate=True) == HALF_MAX
     assert round_scalar_to_half(-1e6, saturate=False) == -np.inf
+
+
+def test_bf16_equals_ml_dtypes_on_every_pattern_and_near_every_tie() -> None:
+    every = np.arange(1 << 16, dtype=np.uint16)
+    numbers = every.view(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(lanes_from_brain(every), numbers.astype(np.float32))
+    np.testing.assert_array_equal(
+        brain_from_lanes(lanes_from_brain(every))[~np.isnan(numbers)], every[~np.isnan(numbers)]
+    )
+    around = (every.astype(np.uint32) << 16) + np.array([[0x7FFF], [0x8000], [0x8001], [0xFFFF], [1]], np.uint32)
+    lanes = around.view(np.float32)
+    want, got = lanes.astype(ml_dtypes.bfloat16), brain_from_lanes(lanes)
+    none = np.isnan(lanes)
+    np.testing.assert_array_equal(got[~none], want.view(np.uint16)[~none])
+    assert np.isnan(got[none].view(ml_dtypes.bfloat16)).all()

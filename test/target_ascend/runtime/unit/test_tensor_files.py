@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -147,3 +148,18 @@ def test_output_directory_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("")
     with pytest.raises(GraphEngineError, match="cannot create"):
         write_outputs(str(tmp_path / "f"), "m", [A], "NPY")
+
+
+def test_bf16_is_16_bit_patterns_in_files(tmp_path: Path) -> None:
+    numbers = np.array([1.5, -2.0, 3.25], np.float32).astype(ml_dtypes.bfloat16)
+    port = Port("x", numbers.dtype, (3,))
+    for name, stored in (("as_saved", numbers), ("as_bits", numbers.view(np.uint16))):
+        np.save(tmp_path / f"{name}.npy", stored)
+        assert_arrays(read_inputs([port], str(tmp_path / f"{name}.npy")), numbers)
+    for form in ("NPY", "BIN"):
+        (path,) = write_outputs(str(tmp_path), "m", [numbers], form)
+        assert_arrays(read_inputs([port], str(path)), numbers)
+    (path,) = write_outputs(str(tmp_path), "m", [numbers], "TXT")
+    np.testing.assert_array_equal(np.loadtxt(path), [1.5, -2.0, 3.25])
+    (filled,) = fill_inputs([port], "random", 1)
+    assert filled.dtype == numbers.dtype and len(set(filled.tolist())) == 3
