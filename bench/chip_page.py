@@ -35,6 +35,8 @@ def main() -> None:
 
 def page(rows: list[dict[str, Any]], date: str, version: str) -> str:
     """The page in Markdown."""
+    from graph_engine.target_ascend.soc.soc import load_soc
+
     models, socs = len({row["model"] for row in rows}), sorted({row["soc"] for row in rows})
     good = sum(row["class"] in GOOD and not row.get("findings") for row in rows)
     silent = sum(not row.get("findings") for row in rows)
@@ -46,7 +48,9 @@ def page(rows: list[dict[str, Any]], date: str, version: str) -> str:
             f"Measured on {date} at commit {version} by `bench/chip_sweep.py`, written by `bench/chip_page.py`: the {models} smallest of",
             f"the exported graphs of [the corpus](corpus.md), compiled for {' and '.join(socs)} and run in [checking mode](checking.md)",
             "on seeded inputs. Errors are the largest difference from onnxruntime in fp32 over all outputs, as a part of the output's",
-            "range; of probabilities, the logits as well.",
+            "range; of probabilities, the logits as well. Times:",
+            "",
+            *(f"* {soc}: {load_soc(soc).trust()}." for soc in socs),
             "",
             f"**{good} of {len(rows)}** are good. Checking mode is silent in {silent}.",
             "",

@@ -234,12 +234,15 @@ CLAIMS: tuple[Callable[[str], Claim], ...] = (one_task, transposes, batches, sma
 
 def page(claims: list[Claim], soc: str) -> str:
     """The claims in Markdown."""
+    from graph_engine.target_ascend.soc.soc import load_soc
+
     lines = [
         "# Claims, measured",
         "",
         f"Written by `python bench/claims.py --soc {soc} --page docs/claims.md`. Times are modelled ([how](timing.md), and [how far",
         "to trust them](timing.md#how-far-to-trust-it)); launches, DDR and Cube are parts of the latency [along the chain of what",
         "ends last](timing.md#what-a-profile-shows). The graphs are small ones of `test/models/`, with seeded weights.",
+        f"{soc} is {load_soc(soc).trust()}.",
     ]
     for number, claim in enumerate(claims, 1):
         lines += ["", f"## {number}. {claim.title}", "", claim.built, ""]

@@ -143,6 +143,8 @@ def measure(shape: str, model: Any, name: str) -> Row:
 
 def page(tables: dict[str, list[Row]]) -> str:
     """The tables in Markdown."""
+    from graph_engine.target_ascend.soc.soc import load_soc
+
     lines = [
         "# Beside the roofline",
         "",
@@ -151,6 +153,8 @@ def page(tables: dict[str, list[Row]]) -> str:
         "launch. The roofline is the longer of MACs by the Cube's peak, and bytes of input and weights by the rate of device",
         "memory, of the chip or of all its cores, whichever is less. The last column says where the kernel's time goes along",
         "[the chain of what ends last](timing.md#what-a-profile-shows).",
+        "",
+        *(f"* {soc}: {load_soc(soc).trust()}." for soc in tables),
         "",
         f"| chip | median of all | convolutions | products | at least {TARGET} |",
         "|---|---:|---:|---:|---:|",

@@ -44,8 +44,10 @@ COLUMNS: tuple[str, ...] = (
     "icache_miss_rate",
     "memory_bound",
     "cube_utilization(%)",
+    "Validity",
 )
-"""Columns of a coupled chip, whose metrics have no aic_/aiv_ prefix (source: msprof reference, op_summary)."""
+"""Columns of a coupled chip, whose metrics have no aic_/aiv_ prefix (source: msprof reference, op_summary); the last is
+ours and says what the times are worth."""
 
 _GE_TYPES = {
     DType.F32: "FLOAT",
@@ -102,6 +104,7 @@ def _row(profile: Profile, task: TaskProfile, wait_us: float) -> dict[str, str |
         "Block Num": task.block_dim,
         "Mix Block Num": 2 * task.block_dim if task.core_type == MIXED else 0,
         "HF32 Eligible": "NO",
+        "Validity": profile.validity,
         **_tensors("Input", task.inputs),
         **_tensors("Output", task.outputs),
     }

@@ -25,10 +25,10 @@ through the Vector; direct: split, with a way from L0C to the UB of a Vector cor
 """
 
 COMPARED = {
-    "networks": "times of whole networks on it stand beside published ones",
-    "operators": "times of single operators on it stand beside published ones",
-    "family": "extrapolated from a chip of its family whose times stand beside published ones",
-    "nothing": "no published time of its family has been compared",
+    "networks": "measured against published times of whole networks on it",
+    "operators": "measured against published times of single operators on it",
+    "family": "extrapolated from a chip of its family that is measured against published times",
+    "nothing": "assumed: no published time of its family has been compared",
 }
 """How far the times of a chip have been compared (`docs/timing_validation.md`), and what reports say of it."""
 
@@ -259,7 +259,7 @@ class Soc:
 
     def trust(self) -> str:
         """One line for reports: what its times have been compared with, and how much of the description is assumed."""
-        return f"modelled, not measured on a chip; {COMPARED[self.compared]}; {self.validity.note()}"
+        return f"modelled, not run on a chip; {COMPARED[self.compared]}; {self.validity.note()}"
 
     def has(self, behaviour: str) -> bool:
         """Whether the chip has one of `BEHAVIOURS`."""

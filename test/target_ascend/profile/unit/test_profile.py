@@ -126,7 +126,8 @@ def test_json_has_the_documented_keys():
 
 def test_op_summary_has_msprof_columns():
     rows = list(csv.DictReader(io.StringIO(op_summary(run()))))
-    assert ", ".join(rows[0]) == MSPROF_COLUMNS
+    assert ", ".join(rows[0]) == f"{MSPROF_COLUMNS}, Validity"
+    assert {row["Validity"] for row in rows} == {SOC.trust()}
     assert [row["Task ID"] for row in rows] == ["0", "1", "2", "3", "4"]
     conv = rows[0]
     assert conv["Input Shapes"] == "2,3,8;2,3,8"
@@ -181,7 +182,7 @@ def test_summary_says_what_a_reader_needs():
     assert "AI CPU 1 (" in text
     assert "workspace 3.00 MiB (lower bound 2.00 MiB), weights 3 B" in text
     assert "conv/[1], <r>" in text, "markup in a node name must not disappear"
-    assert "validity: modelled, not measured on a chip" in text
+    assert "validity: modelled, not run on a chip; measured against published times of whole networks on it;" in text
     for pipe in ("S", "V", "M", "MTE1", "MTE2", "MTE3"):
         assert f"│ {pipe} " in text
 

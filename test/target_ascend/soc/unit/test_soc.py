@@ -87,7 +87,7 @@ def test_reports_say_what_times_have_been_compared_with(name: str):
     chip = load_soc(name)
     compared = {"Ascend310P3": "whole networks", "Ascend910B1": "single operators", "Ascend310P1": "extrapolated"}
     assert compared.get(name, "") in chip.trust()
-    assert chip.trust().startswith("modelled, not measured on a chip; ")
+    assert chip.trust().startswith("modelled, not run on a chip; ")
 
 
 @pytest.mark.parametrize("name", available_socs())
