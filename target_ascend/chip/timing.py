@@ -54,6 +54,9 @@ from graph_engine.target_ascend.isa.model import Kernel, Part, Pipe
 from graph_engine.target_ascend.om.program import AicpuCall, Copy, Launch, Location, TensorDesc
 from graph_engine.target_ascend.soc.soc import Soc
 
+PreparedSteps: TypeAlias = dict[tuple[int, int], tuple[Kernel, KernelSteps]]
+"""Steps of kernels, with what they were timed at, by the kernel's identity and its number of blocks."""
+
 PICKS = frozenset(f"ge.{name}" for name in ("gather", "gather_elements", "gather_nd", "slice", "slice_at", "compress"))
 """Operators that copy some elements of their first operand, by indices, bounds or a mask, and read no others of it."""
 
@@ -99,16 +102,19 @@ class TaskTiming:
 class TimingEngine:
     """Times the tasks of one run on `soc`, in the order in which they are given; keeps the L2's state.
 
-    `timeline` also records the busy intervals of one block of every launch, `accounts` where all its cycles go.
+    `timeline` also records the busy intervals of one block of every launch, `accounts` where all its cycles go. `prepared`
+    keeps kernels' steps for other runs on the same SoC.
     """
 
-    def __init__(self, soc: Soc, *, timeline: bool = False, accounts: bool = False):
+    def __init__(
+        self, soc: Soc, *, timeline: bool = False, accounts: bool = False, prepared: PreparedSteps | None = None
+    ):
         self.soc = soc
         self.timeline = timeline
         self.accounts = accounts
         self.l2 = L2Cache(soc.buffers["l2"], soc.l2.line_bytes)
         self._overhead = task_overhead_cycles(soc)
-        self._flat: dict[tuple[int, int], tuple[Kernel, KernelSteps]] = {}
+        self._flat: PreparedSteps = {} if prepared is None else prepared
         self._explained: dict[tuple[int, tuple[tuple[tuple[int, int, str], ...], ...]], BlockAccount] = {}
 
     def launch(self, launch: Launch, kernel: Kernel, beside: int = 0) -> TaskTiming:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from graph_engine.target_ascend.chip.checker import Finding
     from graph_engine.target_ascend.chip.functional import FunctionalEngine
     from graph_engine.target_ascend.chip.memory import GlobalMemory
+    from graph_engine.target_ascend.chip.timing import PreparedSteps
     from graph_engine.target_ascend.profile.profile import Profile
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -86,6 +87,7 @@ class Device:
         self.program, self.point, self.soc = program, find_entry(program, entry), load_soc(program.soc)
         self.check, self.real_bytes = check, real_bytes
         self._engine: FunctionalEngine | None = None
+        self._steps: PreparedSteps = {}
 
     def run(
         self,
@@ -103,7 +105,9 @@ class Device:
         if mode != "timing":
             result.outputs, result.findings = self._values(inputs, progress)
         if mode != "functional":
-            result.profile = time_program(self.program, self.point, self.soc, timeline=timeline, accounts=accounts)
+            result.profile = time_program(
+                self.program, self.point, self.soc, timeline=timeline, accounts=accounts, prepared=self._steps
+            )
         return result
 
     def _values(self, inputs: Sequence[Array], progress: Progress | None) -> tuple[list[Array], list[Finding]]:
@@ -189,14 +193,20 @@ def _read_only(array: Array) -> Array:
 
 
 def time_program(
-    program: Program, point: EntryPoint, soc: Soc, *, timeline: bool = False, accounts: bool = False
+    program: Program,
+    point: EntryPoint,
+    soc: Soc,
+    *,
+    timeline: bool = False,
+    accounts: bool = False,
+    prepared: PreparedSteps | None = None,
 ) -> Profile:
     """Times `point` on `soc`, which need not be the program's, from an empty L2 on."""
     from graph_engine.target_ascend.chip.costs import microseconds
     from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine
     from graph_engine.target_ascend.profile.profile import Profile, TaskProfile
 
-    engine = TimingEngine(soc, timeline=timeline, accounts=accounts)
+    engine = TimingEngine(soc, timeline=timeline, accounts=accounts, prepared=prepared)
 
     def cost(task: Task, beside: int) -> Cost[TaskTiming]:
         if isinstance(task, Launch):
