@@ -36,7 +36,7 @@ from graph_engine.dialects.encodings import (
     Pad,
     PadAttr,
 )
-from graph_engine.dialects.ge.interning import NO_ENCODING, shape_of_type, tensor_type
+from graph_engine.dialects.ge.interning import NO_ENCODING, once_a_type, shape_of_type, tensor_type
 from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm
 
@@ -96,6 +96,7 @@ def fractal_nz(c0: int = 16, pad: str = "zero") -> Encoding:
     return FractalNZ.of(c0=c0, pad=pad)
 
 
+@once_a_type
 def encoding_of(tensor: Attribute) -> Encoding:
     """The encoding of a tensor type; ND where it has none. Raises VerifyException for a foreign encoding."""
     encoding = cast("TensorType[Any]", tensor).encoding if type(tensor) is TensorType else NO_ENCODING
@@ -106,6 +107,7 @@ def encoding_of(tensor: Attribute) -> Encoding:
     return encoding
 
 
+@once_a_type
 def is_plain(tensor: Attribute) -> bool:
     """Whether the tensor is stored row-major without padding, whatever the name of its format."""
     encoding = encoding_of(tensor)

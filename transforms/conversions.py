@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.core import DYNAMIC, Tensor
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.heads import MergeHeadsOp, SplitHeadsOp
-from graph_engine.dialects.ge.interning import shape_of_type
+from graph_engine.dialects.ge.interning import once_a_type, shape_of_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp
-from graph_engine.dialects.layout import Encoding, element_bits, encoding_of, with_encoding
+from graph_engine.dialects.layout import element_bits, encoding_of, with_encoding
 from graph_engine.transforms.border_formats import ND_BORDERS, Borders
 from graph_engine.transforms.formats import FormatRules
 from graph_engine.transforms.fusion import single_user
@@ -128,12 +127,8 @@ def conversion_bytes(value: SSAValue, source: Format, target: Format) -> int:
     return 0 if is_view(before, after) else stored_bytes(before) + stored_bytes(after)
 
 
+@once_a_type
 def stored_bytes(stored: Tensor) -> int:
     """Bytes of a stored tensor, padding included; an unknown dimension counts as 1."""
-    return _stored_bytes(shape_of_type(stored), encoding_of(stored), stored.element_type)
-
-
-@lru_cache(maxsize=8192)
-def _stored_bytes(shape: tuple[int, ...], encoding: Encoding, element: Attribute) -> int:
-    extents = tuple(1 if extent == DYNAMIC else extent for extent in shape)
-    return -(-prod(encoding.map.physical_shape(extents)) * element_bits(element) // 8)
+    extents = tuple(1 if extent == DYNAMIC else extent for extent in shape_of_type(stored))
+    return -(-prod(encoding_of(stored).map.physical_shape(extents)) * element_bits(stored.element_type) // 8)

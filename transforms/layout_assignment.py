@@ -169,9 +169,12 @@ class _Problem:
                     in_nd = heads_bytes(op, self.rules) if family is Family.FRACTAL_NZ else 0
                     network.pay(family, _end(family, 1), node, in_nd, 1)
         values = [*self.block.args, *(result for op in self.block.ops for result in op.results)]
+        taken = {family for forms in self.forms.values() for family in forms}
+        at_borders = (family_of((format,)) for format in (*self.borders.made.values(), *self.borders.wanted.values()))
+        taken.update(family for family in at_borders if family is not None)
         for value in values:
             if not isinstance(value.owner, ConstantOp):
-                for family in Family:
+                for family in (family for family in Family if family in taken):
                     self._value(network, value, family, restoring)
         return network
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -126,6 +126,27 @@ def _elements_of_numpy() -> dict[str, str]:
 _tensor_types: dict[tuple[tuple[int, ...], Attribute, Attribute], TensorTypeAny] = {}
 _shapes: dict[int, tuple[int, ...]] = {}
 """Shape by identity of a cached type, which lives as long as the process."""
+
+
+_Type = TypeVar("_Type", bound=Attribute)
+_Answer = TypeVar("_Answer")
+
+
+def once_a_type(question: Callable[[_Type], _Answer]) -> Callable[[_Type], _Answer]:
+    """Remembers what is found of a cached type: hashing a type costs more than most questions about it."""
+    answers: dict[int, _Answer] = {}
+
+    @wraps(question)
+    def ask(type: _Type) -> _Answer:
+        identity = id(type)
+        if identity in answers:
+            return answers[identity]
+        answer = question(type)
+        if identity in _shapes:
+            answers[identity] = answer
+        return answer
+
+    return ask
 
 
 DYNAMIC = -1
