@@ -7,14 +7,19 @@
     %total = ge.add (ge.matmul %h, %r), %g[t] : ... -> tensor<1x1x384xf32>
     %c = sigmoid(%total[f]) * %c + sigmoid(%total[i]) * tanh(%total[c]);  %h = sigmoid(%total[o]) * tanh(%c)
 
-The sum leaves with the product of the step, and the last line is one Vector task. Units are filled up to whole blocks of
+The sum leaves with the product of the step, and the last line is one Vector task. Where a core has a Cube and a Vector unit, an
+LSTM or GRU of the usual functions, without peepholes, lengths and clip, keeps its steps: one kernel loops over them.
+
+    %y, %last = ge.recurrent_steps %g, %r, %states {cell = "lstm"} : ... -> (tensor<9x1x1x96xf32>, tensor<2x1x1x96xf32>)
+
+Units are filled up to whole blocks of
 the Cube, where weights are constants: then the gates of a step are views. Their weights are zero, so nothing reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,12 +29,14 @@ from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge import activation, elementwise
 from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
-from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, SelectOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.recurrence import GruOp, LstmOp, RecurrentOp, RnnOp
+from graph_engine.dialects.ge.recurrent_steps import RecurrentStepsOp
 from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.shape import PadOp
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.made_operators import Made
 from graph_engine.transforms.pass_base import ROUNDING, GePass
@@ -39,6 +46,8 @@ BLOCK = 16
 """Units of a gate are filled up to a multiple of it: the columns of a fractal."""
 MOST_STEPS = 1024
 """Steps of all directions that are written out; a longer layer stays one operator."""
+STEP_TASKS = 3
+"""Of a step that is written out: a product, and one or two of the Vector unit."""
 ZERO_AT_ZERO = frozenset({"tanh", "sigmoid", "hard_sigmoid", "relu", "leaky_relu", "elu", "softsign"})
 """Activations under which a unit without weights stays zero, or bounded, so that its zero weights hide it."""
 
@@ -242,6 +251,64 @@ def _gru(layer: _Layer, given: SSAValue, states: States) -> tuple[SSAValue, ...]
     return (result,)
 
 
+def _in_one_loop(op: RecurrentOp, soc: Soc) -> bool:
+    """Whether one kernel has all steps: a core has a Cube and a Vector unit, the weights fit its L1, and the cell is the usual."""
+    values = op.attribute_values()
+    usual = {"ge.lstm": ["sigmoid", "tanh", "tanh"], "ge.gru": ["sigmoid", "tanh"]}.get(op.name)
+    directions, rows, hidden = shape_of(op.r)
+    units = -(-hidden // BLOCK) * BLOCK
+    constant = all(known(value) is not None for value in (op.w, op.r, op.b))
+    if (
+        soc.has("split")
+        or usual is None
+        or values["activations"] != usual * directions
+        or values["clip"]
+        or not constant
+    ):
+        return False
+    if isinstance(op, LstmOp):
+        peepholes = known(op.p)
+        plain = peepholes is not None and not peepholes.numbers().any()
+        if not plain or values["input_forget"] or values["quantize_state"]:
+            return False
+    elif not values["linear_before_reset"]:
+        return False
+    weights = 2 * units * units * (rows // hidden)
+    # Nothing hides the weights, which one core loads; step by step each task has a launch.
+    loading_us = weights / soc.path("gm", "l1", "ddr").bytes_per_cycle / soc.freq_mhz.cube
+    launches_us = shape_of(op.x)[0] * directions * STEP_TASKS * soc.overheads.kernel_task_us
+    return weights + 4 * BLOCK * units <= soc.buffers["l1"] and loading_us < launches_us
+
+
+def _one_loop(graph: Made, op: RecurrentOp) -> list[SSAValue]:
+    """The product for the whole sequence, and an operator that has all steps."""
+    length, batch, width = shape_of(op.x)
+    directions = shape_of(op.r)[0]
+    layers = [_Layer(graph, op, d) for d in range(directions)]
+    units, hidden = layers[0].units, layers[0].hidden
+
+    def stacked(values: Sequence[SSAValue]) -> SSAValue:
+        return graph.joined([graph.shaped(value, (1, *shape_of(value))) for value in values], 0)
+
+    bias = [layer.sum(layer.input_bias, _outer_bias(layer)) for layer in layers]
+    w = graph.joined([layer.w for layer in layers], 0)
+    joined_bias = graph.joined([value for value in bias if value is not None], 0)
+    rows = layers[0].affine(graph.shaped(op.x, (length * batch, width)), w, joined_bias)
+    given = graph.shaped(rows, (length, batch, shape_of(rows)[-1]))
+    zero = graph.numbers(np.zeros((1, batch, units), numpy_dtype(element_name(element_of(op.x)))), "state")
+    begun = [graph.joined([layer.state(value, batch) or zero for layer in layers], 0) for _, value in op.states()]
+    inner = None
+    if isinstance(op, GruOp):
+        inner = stacked([graph.part(layer.state_bias, 0, 2 * units, units) for layer in layers])
+    r = stacked([layer.r for layer in layers])
+    steps = RecurrentStepsOp(
+        given, r, stacked(begun), inner, cell=op.name.removeprefix("ge."), direction=op.attribute_values()["direction"]
+    )
+    y, last = graph.put_all(steps)
+    lasts = [graph.shaped(graph.part(last, 0, k), (directions, batch, units)) for k in range(len(begun))]
+    return [graph.part(value, len(shape_of(value)) - 1, 0, hidden) for value in (y, *lasts)]
+
+
 CELLS: dict[type[RecurrentOp], Cell] = {RnnOp: _rnn, LstmOp: _lstm, GruOp: _gru}
 
 
@@ -287,10 +354,18 @@ class ExpandRecurrence(Pattern):
     name = "expand-recurrence"
     root: ClassVar[tuple[type[Operation], ...]] = (RnnOp, LstmOp, GruOp)
 
+    def __init__(self, soc: Soc):
+        self.soc = soc
+
     def rewrite(self, op: RecurrentOp, rewriter: CountedRewriter) -> bool:
         shape, directions = shape_of(op.x), shape_of(op.r)[0]
         if DYNAMIC in shape or 0 in shape or element_name(element_of(op.x)) not in ("f16", "f32"):
             return False
+        looping = Made()
+        if _in_one_loop(op, self.soc) and _alive(looping, op, shape[0], shape[1]) is None:
+            results = _one_loop(looping, op)
+            rewriter.replace(op, looping.needed(results), results)
+            return True
         if shape[0] * directions > MOST_STEPS or (isinstance(op, LstmOp) and op.quantize_state.value.data):
             return False
         graph = Made()
@@ -319,5 +394,7 @@ class ExpandRecurrencePass(GePass):
     name = "expand-recurrence"
     numerics = ROUNDING
 
+    soc: str = field(default="Ascend310P3", metadata={"help": "chip whose kernels may loop over steps"})
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ExpandRecurrence()])
+        apply_patterns(op, [ExpandRecurrence(load_soc(self.soc))])

@@ -248,6 +248,11 @@ def gated(op: GeOp, ranges: Ranges) -> Sequence[Bounds]:
     return (state, state)
 
 
+def stepped_gates(op: GeOp, ranges: Ranges) -> Sequence[Bounds]:
+    """recurrent_steps: h is between -1 and 1, or what it was at the start; the cell of an LSTM grows."""
+    return (SIGNED_UNIT.hull(ranges[op.operands[2]]),)
+
+
 def _always(op: GeOp, ranges: Ranges) -> Bounds:
     return ALWAYS[op.name.removeprefix("ge.")]
 
@@ -281,6 +286,7 @@ RULES: dict[str, Rule] = SUM_RULES | _families(
         sloped: ("prelu",),
         dequantized: ("dequantize", "dequantize_sums"),
         gated: ("rnn", "gru", "lstm"),
+        stepped_gates: ("recurrent_steps",),
     }
 )
 """Operator name -> its rule."""

@@ -20,6 +20,7 @@ from graph_engine.dialects.ge.normalization import NORMALIZATION
 from graph_engine.dialects.ge.pooling import POOLING
 from graph_engine.dialects.ge.quantization import QUANTIZATION
 from graph_engine.dialects.ge.recurrence import RECURRENCE
+from graph_engine.dialects.ge.recurrent_steps import RECURRENT_STEPS
 from graph_engine.dialects.ge.reduction import REDUCTION
 from graph_engine.dialects.ge.repetition import REPETITION
 from graph_engine.dialects.ge.runtime_shape import RUNTIME_SHAPE
@@ -47,6 +48,7 @@ GE = Dialect(
         *POOLING,
         *QUANTIZATION,
         *RECURRENCE,
+        *RECURRENT_STEPS,
         *REDUCTION,
         *SHAPE,
         *HEADS,

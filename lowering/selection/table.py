@@ -16,6 +16,7 @@ from graph_engine.lowering.selection.ordering import ORDERING_OPERATORS, select_
 from graph_engine.lowering.selection.places import PLACE_OPERATORS, select_place
 from graph_engine.lowering.selection.plain_matmul import select_matmul
 from graph_engine.lowering.selection.quantised import select_integer_convolution
+from graph_engine.lowering.selection.recurrent import select_recurrent_steps
 from graph_engine.lowering.selection.rotary import select_rotary_mul
 from graph_engine.lowering.selection.vector import VECTOR_OPERATORS, select_vector
 
@@ -25,6 +26,7 @@ SELECTORS: dict[str, Callable[[Operation], Choice]] = {
     "ge.matmul": select_matmul,
     "ge.conv2d_integer": select_integer_convolution,
     "ge.rotary_mul": select_rotary_mul,
+    "ge.recurrent_steps": select_recurrent_steps,
     **dict.fromkeys(VECTOR_OPERATORS, select_vector),
     **dict.fromkeys(MOVEMENT_OPERATORS, select_movement),
     **dict.fromkeys(INDEXING_OPERATORS, select_indexing),

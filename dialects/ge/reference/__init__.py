@@ -52,7 +52,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
             *("quantize", "dequantize", "requantize", "dynamic_quantize", "matmul_integer", "conv2d_integer"),
             *("quantized_add", "dequantize_sums"),
         ),
-        "recurrence": ("rnn", "gru", "lstm", "linear_attention"),
+        "recurrence": ("rnn", "gru", "lstm", "linear_attention", "recurrent_steps"),
         "reduction": (
             *("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"),
             *("reduce_sum_square", "reduce_l2", "reduce_log_sum_exp"),

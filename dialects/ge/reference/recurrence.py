@@ -185,6 +185,34 @@ def lstm(
     return _run(x, gates, [h, cell], lengths, direction)
 
 
+def recurrent_steps(
+    given: Array, r: Array, states: Array, inner: Array | None = None, *, cell: str, direction: str = "forward"
+) -> list[Array]:
+    """The steps of an LSTM or GRU (`linear_before_reset`) whose gates are given but for h rT: y, the last states."""
+    steps, batch, _ = given.shape
+    directions, width, n = r.shape
+    wide = widen(given).reshape(steps, batch, directions, width)
+    y = np.empty((steps, directions, batch, n), wide.dtype)
+    current = widen(states).copy()
+    for d in range(directions):
+        recurrent = widen(r)[d].T
+        for t in range(steps):
+            place = steps - 1 - t if direction == "reverse" or d == 1 else t
+            product, known = current[0, d] @ recurrent, wide[place, :, d]
+            if cell == "lstm":
+                total = known + product
+                i, o, f = (elementwise.sigmoid(total[:, k * n : (k + 1) * n]) for k in range(3))
+                current[1, d] = f * current[1, d] + i * np.tanh(total[:, 3 * n :])
+                current[0, d] = o * np.tanh(current[1, d])
+            else:
+                assert inner is not None
+                z, reset = (elementwise.sigmoid((known + product)[:, k * n : (k + 1) * n]) for k in range(2))
+                new = np.tanh(known[:, 2 * n :] + reset * (product[:, 2 * n :] + widen(inner)[d]))
+                current[0, d] = (1 - z) * new + z * current[0, d]
+            y[place, d] = current[0, d]
+    return [narrow(y, given.dtype), narrow(current, given.dtype)]
+
+
 def linear_attention(
     q: Array,
     k: Array,

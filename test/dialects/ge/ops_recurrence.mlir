@@ -23,6 +23,15 @@ func.func @lstm(%x: tensor<5x3x4xf32>, %w: tensor<1x24x4xf32>, %r: tensor<1x24x6
   return
 }
 
+// CHECK-LABEL: func.func @recurrent_steps
+func.func @recurrent_steps(%g: tensor<5x3x48xf16>, %r: tensor<2x24x6xf16>, %s: tensor<2x2x3x6xf16>, %h: tensor<5x3x18xf32>, %q: tensor<1x18x6xf32>, %t: tensor<1x1x3x6xf32>, %i: tensor<1x6xf32>) {
+  // CHECK: %y, %last = ge.recurrent_steps %g, %r, %s {direction = "bidirectional"} : (tensor<5x3x48xf16>, tensor<2x24x6xf16>, tensor<2x2x3x6xf16>) -> (tensor<5x2x3x6xf16>, tensor<2x2x3x6xf16>)
+  %y, %last = ge.recurrent_steps %g, %r, %s {direction = "bidirectional"} : (tensor<5x3x48xf16>, tensor<2x24x6xf16>, tensor<2x2x3x6xf16>) -> (tensor<5x2x3x6xf16>, tensor<2x2x3x6xf16>)
+  // CHECK: %z, %end = ge.recurrent_steps %h, %q, %t, %i {cell = "gru"} : (tensor<5x3x18xf32>, tensor<1x18x6xf32>, tensor<1x1x3x6xf32>, tensor<1x6xf32>) -> (tensor<5x1x3x6xf32>, tensor<1x1x3x6xf32>)
+  %z, %end = ge.recurrent_steps %h, %q, %t, %i {cell = "gru"} : (tensor<5x3x18xf32>, tensor<1x18x6xf32>, tensor<1x1x3x6xf32>, tensor<1x6xf32>) -> (tensor<5x1x3x6xf32>, tensor<1x1x3x6xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @linear_attention
 func.func @linear_attention(%q: tensor<2x3x16xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x6xf32>, %s: tensor<1x2x4x3xf32>, %d: tensor<1x1x2xf32>) {
   // CHECK: %y, %last = ge.linear_attention %q, %k, %v, %s, %d {heads = 4, kv_heads = 2, scale = 5.000000e-01} : (tensor<2x3x16xf32>, tensor<2x3x8xf32>, tensor<2x3x6xf32>, tensor<1x2x4x3xf32>, tensor<1x1x2xf32>) -> (tensor<2x3x12xf32>, tensor<2x2x4x3xf32>)

@@ -66,10 +66,10 @@ def layer(
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), feeds
 
 
-def expanded(model: onnx.ModelProto) -> ModuleOp:
-    """The model with its layer written out."""
+def expanded(model: onnx.ModelProto, soc: str = "Ascend910B3") -> ModuleOp:
+    """The model with its layer written out, step by step on a chip whose cores have one unit each."""
     module = import_onnx(model)
-    ExpandRecurrencePass().apply(make_context(), module)
+    ExpandRecurrencePass(soc=soc).apply(make_context(), module)
     module.verify()
     return module
 
@@ -84,6 +84,9 @@ CASES: list[tuple[str, tuple[int, int, int, int], dict[str, Any]]] = [
     ("GRU", (4, 3, 5, 7), {}),
     ("GRU", (4, 3, 5, 7), {"linear_before_reset": 1}),
     ("GRU", (2, 3, 5, 7), {"linear_before_reset": 1, "states": False}),
+    ("GRU", (3, 2, 5, 7), {"linear_before_reset": 1, "direction": "bidirectional"}),
+    ("LSTM", (5, 1, 5, 16), {"direction": "bidirectional", "states": False}),
+    ("LSTM", (5, 2, 5, 7), {"direction": "reverse"}),
     ("GRU", (5, 3, 5, 16), {"direction": "reverse", "lengths": True, "clip": 0.5}),
     ("GRU", (4, 2, 5, 7), {"activations": ["HardSigmoid", "Softsign"], "states": False}),
     ("LSTM", (4, 3, 5, 7), {}),
@@ -96,10 +99,11 @@ CASES: list[tuple[str, tuple[int, int, int, int], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3"])
 @pytest.mark.parametrize(("kind", "shape", "options"), CASES, ids=str)
-def test_values(kind: str, shape: tuple[int, int, int, int], options: dict[str, Any]) -> None:
+def test_values(kind: str, shape: tuple[int, int, int, int], options: dict[str, Any], soc: str) -> None:
     model, feeds = layer(kind, shape, **options)
-    block = next(iter(expanded(model).body.block.ops)).regions[0].block
+    block = next(iter(expanded(model, soc).body.block.ops)).regions[0].block
     assert f"ge.{kind.lower()}" not in [op.name for op in block.ops]
     found = evaluate_block(block, list(feeds.values()))
     for value, right in zip(found, onnxruntime_outputs(model, feeds), strict=True):
@@ -109,6 +113,37 @@ def test_values(kind: str, shape: tuple[int, int, int, int], options: dict[str, 
 def test_what_stays_one_operator() -> None:
     model, _ = layer("LSTM", (600, 1, 4, 4), direction="bidirectional")
     assert "ge.lstm" in [op.name for op in expanded(model).walk()]
+
+
+LOOPING: list[tuple[str, dict[str, Any], bool]] = [
+    ("LSTM", {}, True),
+    ("LSTM", {"direction": "bidirectional", "states": False}, True),
+    ("GRU", {"linear_before_reset": 1}, True),
+    ("GRU", {}, False),
+    ("RNN", {}, False),
+    ("LSTM", {"lengths": True}, False),
+    ("LSTM", {"peepholes": True}, False),
+    ("LSTM", {"constants": False}, False),
+    ("LSTM", {"clip": 0.5}, False),
+    ("LSTM", {"input_forget": 1}, False),
+    ("LSTM", {"activations": ["Sigmoid", "Softsign", "Tanh"]}, False),
+]
+
+
+@pytest.mark.parametrize(("kind", "options", "loops"), LOOPING, ids=str)
+def test_what_one_kernel_loops_over(kind: str, options: dict[str, Any], loops: bool) -> None:
+    model, _ = layer(kind, (4, 2, 5, 16), **options)
+    for soc, own in (("Ascend310P3", loops), ("Ascend310B1", loops), ("Ascend910B3", False)):
+        assert ("ge.recurrent_steps" in [op.name for op in expanded(model, soc).walk()]) == own
+
+
+@pytest.mark.parametrize(
+    ("steps", "hidden", "loops"), [(1, 64, True), (1, 256, False), (16, 256, True), (64, 512, False)]
+)
+def test_where_a_loop_pays(steps: int, hidden: int, loops: bool) -> None:
+    """One core loads all weights, which must fit its L1."""
+    model, _ = layer("LSTM", (steps, 1, 8, hidden))
+    assert ("ge.recurrent_steps" in [op.name for op in expanded(model, "Ascend310P3").walk()]) == loops
 
 
 def on_the_chip(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[str]:
@@ -127,10 +162,18 @@ def test_on_the_chip(kind: str, lengths: bool) -> None:
 
 def test_tasks_of_a_step() -> None:
     """One product and one Vector task, of two results, for each of eight steps, beside the product of the whole sequence."""
-    types = on_the_chip(*layer("LSTM", (8, 16, 64, 96)))
+    types = on_the_chip(*layer("LSTM", (8, 16, 64, 96), clip=9.0))
     assert types.count("MatMulV2") == 9
     assert types.count("Elementwise") == 8
     assert len(types) <= 40
+
+
+@pytest.mark.parametrize(("kind", "task"), [("LSTM", "DynamicRNN"), ("GRU", "DynamicGRUV2")])
+def test_one_task_of_all_steps(kind: str, task: str) -> None:
+    options: dict[str, Any] = {"linear_before_reset": 1} if kind == "GRU" else {}
+    types = on_the_chip(*layer(kind, (16, 1, 24, 64), direction="bidirectional", **options))
+    assert types.count(task) == types.count("MatMulV2") == 1
+    assert len(types) <= 8
 
 
 @settings(max_examples=6, deadline=None)
@@ -139,6 +182,8 @@ def test_tasks_of_a_step() -> None:
     st.tuples(st.integers(1, 4), st.integers(1, 18), st.integers(1, 40), st.integers(1, 40)),
     st.sampled_from(["forward", "reverse"]),
     st.booleans(),
+    st.booleans(),
 )
-def test_any_shape(kind: str, shape: tuple[int, int, int, int], direction: str, states: bool) -> None:
-    on_the_chip(*layer(kind, shape, direction=direction, states=states))
+def test_any_shape(kind: str, shape: tuple[int, int, int, int], direction: str, states: bool, linear: bool) -> None:
+    options: dict[str, Any] = {"linear_before_reset": int(linear)} if kind == "GRU" else {}
+    on_the_chip(*layer(kind, shape, direction=direction, states=states, **options))
