@@ -51,7 +51,7 @@ class CopyOp(InstructionOp):
 
 @irdl_op_definition
 class Load2dOp(InstructionOp):
-    """Whole 16 x 16 fractals from L1 to L0A or L0B; `transpose` swaps rows and columns of each."""
+    """Whole fractals from L1 to L0A or L0B; `transpose` swaps rows and columns of each square of c0 x c0."""
 
     name = "ascend.mte.load2d"
     OPCODE: ClassVar[Opcode] = Opcode.LOAD2D

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 from graph_engine.lowering.kernels.no_kernel import NoKernel
+from graph_engine.target_ascend.isa.model import DType
 from graph_engine.target_ascend.soc.soc import Soc
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from graph_engine.lowering.kernels.requantise import Requantise
 
 FRACTAL = 512
-"""Bytes of a fractal of 16 x 16 fp16 or 16 x 32 8-bit numbers; an accumulator fractal has twice that."""
+"""Bytes of a fractal of 16 rows: 16 x 16 numbers of two bytes, 16 x 32 of one, 16 x 8 of four; an accumulator fractal has
+twice that."""
 
 RESIDENT, RELOADED, STREAMED = "resident", "reloaded", "streamed"
 """Weights of a core that stay in L1; that come again for each band; that come with the input, a part of K at a time."""
@@ -84,6 +87,13 @@ def stumbles(k1: int, kt: int) -> bool:
     return steps % 2 == 1 and k1 % -(-k1 // steps) != 0
 
 
+def block_cycles(soc: Soc, dtype: DType) -> int:
+    """Cycles in which the Cube multiplies two blocks of 16 x 16 numbers. Raises NoKernel where it has no such type."""
+    if dtype.mlir not in soc.cube.tile:
+        raise NoKernel(f"the Cube of {soc.name} does not multiply {dtype.mlir}")
+    return prod(-(-16 // extent) for extent in soc.cube.tile[dtype.mlir])
+
+
 def halves(n: int) -> Iterator[int]:
     """n, n/2, n/4, ... rounded up, down to 1."""
     while True:
@@ -104,9 +114,10 @@ class CubeTile:
 
 
 def cube_tile(
-    soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: int, nt: int, n_unit: int = 1, *, l0c: int = 2
-) -> CubeTile:
-    """The tile for m1 x n1 x k1 fractals with `nt` channel blocks: halves of the L0 buffers, so that they can be
+    soc: Soc, m1: int, n1: int, k1: int, ub_fractal: int, ub_fixed: int, nt: int, n_unit: int = 1, *, l0c: int = 2,
+    k_bytes: int = FRACTAL,
+) -> CubeTile:  # fmt: skip
+    """The tile for m1 x n1 x k1 blocks, those of K of `k_bytes` by 16 rows with `nt` channel blocks: halves of the L0 buffers, so that they can be
     double-buffered; `ub_fractal` bytes of UB a fractal of the epilogue, besides `ub_fixed` a core. The epilogue takes
     channel blocks in multiples of `n_unit`. `l0c` accumulators are there at a time."""
     half = {space: soc.buffers[space] // 2 for space in ("l0a", "l0b")}
@@ -116,7 +127,7 @@ def cube_tile(
     mt = max(1, min(m1, 16, soc.buffers["l0c"] // l0c // (2 * FRACTAL) // nt, ub))
     tiles = -(-m1 // mt)
     mt = -(-m1 // tiles)
-    kt = max(1, min(k1, half["l0a"] // FRACTAL // mt, half["l0b"] // FRACTAL // nt))
+    kt = max(1, min(k1, half["l0a"] // k_bytes // mt, half["l0b"] // k_bytes // nt))
     kt = -(-k1 // -(-k1 // kt))
     units = nt // n_unit
     nc = max(1, min(units, ub // mt))

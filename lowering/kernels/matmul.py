@@ -12,6 +12,8 @@ Left FRACTAL_NZ (k1, m1, 16 m, 16 k), right FRACTAL_Z (k1, n1, 16 n, 16 k), whic
 matrix; result FRACTAL_NZ (n1, m1, 16 m, 16 n). A side stored with K along its rows, (x1, k1, 16 k, 16 x), comes by
 other strides, and load2d transposes its fractals.
 
+Numbers of four bytes make fractals of 16 x 8, two to a block of 16 x 16: (2 k1, m1, 16 m, 8 k). All counts are of blocks.
+
 Several right sides of one shape make an accumulator each, side by side in one tile: the epilogue joins them (a gate and
 what it lets through, `dialects/ge/gated.py`).
 """
@@ -28,7 +30,7 @@ from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.cube_tiling import FRACTAL, CubeTile, cube_tile
+from graph_engine.lowering.kernels.cube_tiling import CubeTile, block_cycles, cube_tile
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueTile
 from graph_engine.lowering.kernels.fixpipe import FixpipeEpilogue, leaving
 from graph_engine.lowering.kernels.no_kernel import NoKernel
@@ -36,6 +38,7 @@ from graph_engine.lowering.kernels.vector_tiling import CoreSplit
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
+BLOCK = 16
 FRACTAL_ELEMENTS = 256
 
 CHUNKS = (6, 4, 3, 2, 1)
@@ -69,9 +72,10 @@ class Side:
         """How many matrices are stored, up to the last one that is read."""
         return self.start + 1 + sum(step * (count - 1) for step, count in zip(self.steps, batch, strict=True))
 
-    def stored(self, x1: int, k1: int) -> tuple[int, int]:
-        """Blocks of 16, outer and inner, of a matrix of `x1` blocks beside K."""
-        return (x1, k1) if self.k_rows else (k1, x1)
+    def stored(self, x1: int, k1: int, c0: int) -> tuple[int, ...]:
+        """Fractals of 16 x `c0`, outer and inner ones, of a matrix of `x1` blocks beside K."""
+        outer, inner = (x1, k1) if self.k_rows else (k1, x1)
+        return outer * BLOCK // c0, inner, BLOCK, c0
 
     def load(
         self, kb: KernelBuilder, slot: str, sources: Sequence[Buf], batch: list[Expr], k: tuple[Expr, int],
@@ -79,34 +83,49 @@ class Side:
     ) -> Buf:  # fmt: skip
         """Blocks `k` by `x` (start, count each) of one matrix of each source into L1, in the order of memory, those of
         all sources behind each other along `x`."""
-        outer, inner = sources[0].shape[1:3]
+        c0, fractals = sources[0].shape[-1], BLOCK // sources[0].shape[-1]
+        fractal = BLOCK * c0
+        outer, inner = sources[0].shape[1] // fractals, sources[0].shape[2]
         (outer_at, outer_count), (inner_at, inner_count) = (x, k) if self.k_rows else (k, x)
-        at = outer_at * inner + inner_at + self.start * outer * inner
+        outer_count = outer_count * fractals
+        at = outer_at * (fractals * inner) + inner_at + self.start * outer * fractals * inner
         for index, step in zip(batch, self.steps, strict=True):
-            at = at + index * (step * outer * inner)
-        each = (outer_count, inner_count, 16, 16)
+            at = at + index * (step * outer * fractals * inner)
+        each = (outer_count, inner_count, BLOCK, c0)
         whole = (
             (outer_count, len(sources) * inner_count) if not self.k_rows else (len(sources) * outer_count, inner_count)
         )
-        buf = kb.alloc(slot, Space.L1, (*whole, 16, 16), DType.F16)
-        strides = (inner * FRACTAL_ELEMENTS, FRACTAL_ELEMENTS, 16, 1)
+        buf = kb.alloc(slot, Space.L1, (*whole, BLOCK, c0), sources[0].dtype)
+        strides = (inner * fractal, fractal, c0, 1)
         step = outer_count * inner_count if self.k_rows else inner_count
         for number, source in enumerate(sources):
-            part = kb.view(buf, number * step * FRACTAL_ELEMENTS, each, buf.strides)
-            kb.copy(part, kb.view(source, at * FRACTAL_ELEMENTS, each, strides))
+            part = kb.view(buf, number * step * fractal, each, buf.strides)
+            kb.copy(part, kb.view(source, at * fractal, each, strides))
         return buf
 
     def to_l0(self, kb: KernelBuilder, l0: Buf, source: Buf, k_at: Expr, *, k_first: bool) -> None:
         """All blocks beside K, and those of K from `k_at` that fit, in the order (k, x) or (x, k)."""
-        inner = source.shape[1] * FRACTAL_ELEMENTS
-        k_stride, x_stride = (FRACTAL_ELEMENTS, inner) if self.k_rows else (inner, FRACTAL_ELEMENTS)
+        c0 = source.shape[-1]
+        fractals, fractal = BLOCK // c0, BLOCK * c0
+        inner = source.shape[1] * fractal
+        k_stride, x_stride = (c0 * c0, fractals * inner) if self.k_rows else (inner, fractal)
         strides = (k_stride, x_stride) if k_first else (x_stride, k_stride)
-        kb.load2d(kb.view(l0), kb.view(source, k_at * k_stride, l0.shape, (*strides, 16, 1)), transpose=self.k_rows)
+        if not self.k_rows:
+            at = k_at * (fractals * k_stride)
+            kb.load2d(kb.view(l0), kb.view(source, at, l0.shape, (*strides, c0, 1)))
+            return
+        # Squares of c0 x c0 are transposed; a block of 16 x 16 has several of them where c0 is less.
+        apart, square = ((), ()) if fractals == 1 else ((inner,), (fractals,)), (c0, c0)
+        sizes = (*l0.shape[:2], *apart[1], *square)
+        own = kb.view(l0, 0, sizes, (*l0.strides[:2], *(c0 * c0 for _ in apart[1]), c0, 1))
+        taken = kb.view(source, k_at * fractal, sizes, (*strides, *apart[0], c0, 1))
+        kb.load2d(own, taken, transpose=True)
 
 
 @dataclass(frozen=True)
 class MatmulShape:
-    """A product as the Cube sees it: blocks of 16 of each dimension, batch axes that neither side allows to join."""
+    """A product as the Cube sees it: blocks of 16 of each dimension, batch axes that neither side allows to join; both sides
+    are of `dtype`."""
 
     m1: int
     k1: int
@@ -115,6 +134,25 @@ class MatmulShape:
     batch: tuple[int, ...] = (1,)
     left: Side = Side()
     right: Side = Side()
+    dtype: DType = DType.F16
+
+    @property
+    def c0(self) -> int:
+        """Columns of a fractal of a side."""
+        return 32 // self.dtype.bytes
+
+    @property
+    def block_bytes(self) -> int:
+        """Of a block of 16 x 16 of a side."""
+        return FRACTAL_ELEMENTS * self.dtype.bytes
+
+    def l0a(self, mt: int, kt: int) -> tuple[int, ...]:
+        """Fractals of so many blocks of the left side in L0A."""
+        return mt, kt * BLOCK // self.c0, BLOCK, self.c0
+
+    def l0b(self, kt: int, nt: int) -> tuple[int, ...]:
+        """Fractals of so many blocks of the right side in L0B."""
+        return kt * BLOCK // self.c0, nt, BLOCK, self.c0
 
 
 @dataclass(frozen=True)
@@ -162,9 +200,9 @@ def _judged(
     """(cycles of the busiest engine of one core and what nothing hides, tiling); None where it makes no sense."""
     (b_share, m_share, n_share), parts, k1 = shares, epilogue.accumulators, shape.k1
     vectors = 64 * n_share * (parts * shape.bias + sum(side.kind == "channel" for side in epilogue.inputs))
-    ub_fractal = -(-epilogue.fractal_bytes() // parts)
+    ub_fractal, block = -(-epilogue.fractal_bytes() // parts), shape.block_bytes
     try:
-        wide = cube_tile(soc, m_share, parts * n_share, k1, ub_fractal, vectors, parts * nt, parts)
+        wide = cube_tile(soc, m_share, parts * n_share, k1, ub_fractal, vectors, parts * nt, parts, k_bytes=block)
     except NoKernel:
         return None
     tile = replace(wide, nt=nt, nc=wide.nc // parts)
@@ -175,7 +213,7 @@ def _judged(
     longest = max(shape.batch)
     matrices = b_share * (prod(shape.batch) // longest)
     # Blocks of both sides in L1, each twice: of a chunk of K, or all of it.
-    room, streamed, panel = soc.buffers["l1"] // (2 * FRACTAL), mt + parts * nt, 0
+    room, streamed, panel = soc.buffers["l1"] // (2 * block), mt + parts * nt, 0
     if held:
         panel, streamed = (mt, parts * nt) if held == LEFT else (parts * nt, mt)
         room -= panel * k1
@@ -188,22 +226,23 @@ def _judged(
     ddr, l2 = soc.path("gm", "l1", "ddr"), soc.path("gm", "l1", "l2")
     own = min(float(ddr.bytes_per_cycle), soc.ddr.total_bytes_per_s / (soc.freq_mhz.cube * 1e6) / active)
     cached = min(float(l2.bytes_per_cycle), soc.l2.total_bytes_per_cycle / active)
+    line = soc.l2.line_bytes / (BLOCK * shape.dtype.bytes)
 
     def load(side: Side, blocks: int, x1: int, readers: int, reads: int, sharers: float) -> tuple[float, float, float]:
         """Cycles to read a side of a core once from device memory, together with the cores that read the same, and again
         from the L2; those of the first block. Of a line that `sharers` moves have parts of, the first one waits for all.
         Where cores share the batch, others of them that have parts of a line (of `x1` blocks) fetch it themselves."""
-        one, common = blocks * k1 * FRACTAL, not any(side.steps)
+        one, common = blocks * k1 * block, not any(side.steps)
         rate = min(cached * sharers, own * readers * (b_cores if common else 1))
         if side.plain and side.k_rows and b_cores > 1:
-            rate /= max(1.0, min(soc.l2.line_bytes / 32, x1) / blocks)
+            rate /= max(1.0, min(line, x1) / blocks)
         fresh = one * (1 if common else matrices)
-        return fresh / rate, (one * matrices * reads - fresh / sharers) / cached, FRACTAL * sharers / rate
+        return fresh / rate, (one * matrices * reads - fresh / sharers) / cached, block * sharers / rate
 
     def sharers(side: Side, blocks: int, width: int, depth: int) -> float:
         """Moves of a core that each have a part of a line: `width` of its `blocks` beside K, `depth` of K."""
         move, row = (width, blocks) if side.k_rows else (depth, k1)
-        return max(1.0, min(soc.l2.line_bytes / 32, row) / move) if side.plain else 1.0
+        return max(1.0, min(line, row) / move) if side.plain else 1.0
 
     left_of_line = sharers(shape.left, m_share, mt, k1 if held == LEFT else kc)
     right_of_line = sharers(shape.right, n_share, nt, k1 if held == RIGHT else kc)
@@ -217,9 +256,9 @@ def _judged(
     y_bytes = fractals * FRACTAL_ELEMENTS * epilogue.out_dtype.bytes
     side_inputs = sum(side.kind == "tile" for side in epilogue.inputs) * y_bytes / own
     steps = tiles * -(-k1 // kt)
-    cube = fractals * parts * k1 + soc.cube.fixed_cycles * steps
+    cube = fractals * parts * k1 * block_cycles(soc, shape.dtype) + soc.cube.fixed_cycles * steps
     l0a, l0b = soc.path("l1", "l0a"), soc.path("l1", "l0b")
-    mte1 = fractals * k1 * FRACTAL * (1 / nt / l0a.bytes_per_cycle + parts / mt / l0b.bytes_per_cycle)
+    mte1 = fractals * k1 * block * (1 / nt / l0a.bytes_per_cycle + parts / mt / l0b.bytes_per_cycle)
     mte1 += (l0a.latency_cycles + l0b.latency_cycles) * steps
     if isinstance(epilogue, FixpipeEpilogue) and epilogue.direct:
         leave = y_bytes / soc.path("l0c", "gm", "l2").bytes_per_cycle
@@ -240,7 +279,7 @@ def _judged(
     # Tiles whose lines an earlier one has fetched compute when all is there.
     later = right_once + compute * (1 - 1 / right_of_line) if shape.right.k_rows else 0.0
     busiest = max(compute + first, max(mte2, waits) + compute / loads, later, leave + first + compute / tiles)
-    warm = matrices * (m_share * left_reads + parts * n_share * right_reads) * k1 * FRACTAL / cached
+    warm = matrices * (m_share * left_reads + parts * n_share * right_reads) * k1 * block / cached
     cycles = busiest + leave / tiles + WARM * warm
     return cycles, MatmulTiling(b_share, m_share, n_share, tile, kc, held)
 
@@ -252,10 +291,10 @@ def build_matmul(name: str, shape: MatmulShape, epilogue: Epilogue, soc: Soc) ->
     epilogue = way_out
     tiling = choose_matmul_tiling(shape, epilogue, soc)
     left, right = shape.left, shape.right
-    a = Arg("a", (left.matrices(shape.batch), *left.stored(shape.m1, shape.k1), 16, 16), DType.F16, "r")
-    stored = (right.matrices(shape.batch), *right.stored(shape.n1, shape.k1), 16, 16)
+    a = Arg("a", (left.matrices(shape.batch), *left.stored(shape.m1, shape.k1, shape.c0)), shape.dtype, "r")
+    stored = (right.matrices(shape.batch), *right.stored(shape.n1, shape.k1, shape.c0))
     names = [str(number or "") for number in range(epilogue.accumulators)]
-    b = [Arg(f"b{own}", stored, DType.F16, "r") for own in names]
+    b = [Arg(f"b{own}", stored, shape.dtype, "r") for own in names]
     bias = [Arg(f"bias{own}", (shape.n1 * 16,), DType.F32, "r") for own in names if shape.bias]
     plane = (prod(shape.batch), shape.n1, shape.m1 * 16, 1, 16)
     y = Arg("y", plane, epilogue.out_dtype, "w")
@@ -358,9 +397,9 @@ class _Writer:
             assert a is not None and b is not None
             first_tile = first_chunk
             for k_at, kt in kb.tiles(kc, tile.kt, "k"):
-                l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, 16), DType.F16)
+                l0a = kb.alloc("l0a", Space.L0A, shape.l0a(mt, kt), shape.dtype)
                 shape.left.to_l0(kb, l0a, a, c_at + k_at if held == LEFT else k_at, k_first=False)
-                l0b = kb.alloc("l0b", Space.L0B, (kt, parts * nt, 16, 16), DType.F16)
+                l0b = kb.alloc("l0b", Space.L0B, shape.l0b(kt, parts * nt), shape.dtype)
                 shape.right.to_l0(kb, l0b, b, c_at + k_at if held == RIGHT else k_at, k_first=True)
                 first_of = [c_at, k_at] if first_tile else None
                 mkn = (mt * 16, kt * 16, parts * nt * 16)

@@ -67,32 +67,33 @@ class PlainSide:
         """Elements `k` by `x` of one matrix into L1 as fractals, columns of them outermost; `zeros` behind the last of K,
         and behind that of the other axis where blocks must be `whole`."""
         (row_at, rows), (column_at, columns) = (k, x) if self.k_rows else (x, k)
-        at = self.rows.at(batch, row_at, column_at)
-        buf = kb.alloc(slot, Space.L1, (ceil_div(columns, BLOCK), ceil_div(rows, BLOCK), BLOCK, BLOCK), DType.F16)
-        column, torn_rows, torn_columns = buf.strides[0], rows % BLOCK, columns % BLOCK
+        at, c0 = self.rows.at(batch, row_at, column_at), 32 // source.dtype.bytes
+        fractals = ceil_div(columns, BLOCK) * BLOCK // c0
+        buf = kb.alloc(slot, Space.L1, (fractals, ceil_div(rows, BLOCK), BLOCK, c0), source.dtype)
+        column, torn_rows, torn = buf.strides[0], rows % BLOCK, fractals - columns // c0
         behind: list[tuple[int, tuple[int, int, int]]] = []
-        if torn_columns and (whole or not self.k_rows):  # all of the last block of columns
-            behind.append((columns // BLOCK * column, (1, rows, BLOCK)))
+        if torn and (whole or not self.k_rows):  # all of the columns of fractals of which a part is there, or none
+            behind.append((columns // c0 * column, (torn, rows, c0)))
         if torn_rows and (whole or self.k_rows):
-            behind.append((rows * BLOCK, (buf.shape[0], BLOCK - torn_rows, BLOCK)))
+            behind.append((rows * c0, (fractals, BLOCK - torn_rows, c0)))
         for first, shape in behind:
-            kb.copy(kb.view(buf, first, shape, (column, BLOCK, 1)), kb.view(zeros, 0, shape, (0, 0, 1)))
-        for first, shape in blocks_of(rows, columns):
-            target = kb.view(buf, first * column, shape, (BLOCK, column, 1))
-            kb.copy(target, kb.view(source, at + first * BLOCK, shape, (self.rows.pitch, BLOCK, 1)))
+            kb.copy(kb.view(buf, first, shape, (column, c0, 1)), kb.view(zeros, 0, shape, (0, 0, 1)))
+        for first, shape in blocks_of(rows, columns, c0):
+            target = kb.view(buf, first * column, shape, (c0, column, 1))
+            kb.copy(target, kb.view(source, at + first * c0, shape, (self.rows.pitch, c0, 1)))
         return buf
 
 
-def blocks_of(rows: int, columns: int) -> list[tuple[int, tuple[int, int, int]]]:
+def blocks_of(rows: int, columns: int, block: int = BLOCK) -> list[tuple[int, tuple[int, int, int]]]:
     """(first block, shape) of the whole blocks of columns of a matrix, and of the torn one."""
-    whole, rest = divmod(columns, BLOCK)
-    parts = [(0, (rows, whole, BLOCK)), (whole, (rows, 1, rest))]
+    whole, rest = divmod(columns, block)
+    parts = [(0, (rows, whole, block)), (whole, (rows, 1, rest))]
     return [part for part in parts if 0 not in part[1]]
 
 
 @dataclass(frozen=True)
 class PlainProduct:
-    """Elements of each dimension, and where operands and the result lie, which is of `dtype`."""
+    """Elements of each dimension, and where operands, of type `multiplied`, and the result lie, which is of `dtype`."""
 
     m: int
     k: int
@@ -103,6 +104,7 @@ class PlainProduct:
     result: Rows
     dtype: DType
     bias: bool = False
+    multiplied: DType = DType.F16
 
     @property
     def needs_zeros(self) -> bool:
@@ -113,7 +115,7 @@ class PlainProduct:
         """The same product as one of whole fractals."""
         m1, k1, n1 = (ceil_div(size, BLOCK) for size in (self.m, self.k, self.n))
         left, right = (Side(side.rows.steps, side.k_rows, plain=True) for side in (self.left, self.right))
-        return MatmulShape(m1, k1, n1, self.bias, self.batch, left, right)
+        return MatmulShape(m1, k1, n1, self.bias, self.batch, left, right, self.multiplied)
 
 
 def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc: Soc) -> KernelOp:
@@ -123,11 +125,11 @@ def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc
         raise NoKernel("only FixPipe stores a product row by row")
     tiling = choose_matmul_tiling(product.in_blocks(), way_out, soc)
     args = [
-        Arg("a", (product.left.rows.extent,), DType.F16, "r"),
-        Arg("b", (product.right.rows.extent,), DType.F16, "r"),
+        Arg("a", (product.left.rows.extent,), product.multiplied, "r"),
+        Arg("b", (product.right.rows.extent,), product.multiplied, "r"),
     ]
     if product.needs_zeros:
-        args.append(Arg("zeros", (BLOCK,), DType.F16, "r"))
+        args.append(Arg("zeros", (BLOCK,), product.multiplied, "r"))
     if product.bias:
         args.append(Arg("bias", (ceil_div(product.n, BLOCK) * BLOCK,), DType.F32, "r"))
     extents = {"tile": product.result.extent, "channel": product.n, "scalar": 1}
@@ -242,7 +244,8 @@ class _Writer:
     def sums(self, batch: list[Expr], rows: Span, columns: Span, panel: Buf | None, bias: Buf | None) -> Buf:
         """The accumulator of one tile, K in chunks."""
         kb, product, held = self.kb, self.product, self.tiling.held
-        left, right = product.in_blocks().left, product.in_blocks().right
+        shape = product.in_blocks()
+        left, right = shape.left, shape.right
         mt, nt = ceil_div(rows[1], BLOCK), ceil_div(columns[1], BLOCK)
         l0c = kb.alloc("l0c", Space.L0C, (nt, mt, BLOCK, BLOCK), DType.F32)
         first = True
@@ -252,9 +255,9 @@ class _Writer:
             assert a is not None and b is not None
             first_tile = first
             for k_at, kt in kb.tiles(ceil_div(chunk, BLOCK), self.tiling.tile.kt, "k"):
-                l0a = kb.alloc("l0a", Space.L0A, (mt, kt, BLOCK, BLOCK), DType.F16)
+                l0a = kb.alloc("l0a", Space.L0A, shape.l0a(mt, kt), shape.dtype)
                 left.to_l0(kb, l0a, a, c_at + k_at if held == LEFT else k_at, k_first=False)
-                l0b = kb.alloc("l0b", Space.L0B, (kt, nt, BLOCK, BLOCK), DType.F16)
+                l0b = kb.alloc("l0b", Space.L0B, shape.l0b(kt, nt), shape.dtype)
                 right.to_l0(kb, l0b, b, c_at + k_at if held == RIGHT else k_at, k_first=True)
                 first_of = [c_at, k_at] if first_tile else None
                 mkn = (mt * BLOCK, kt * BLOCK, nt * BLOCK)

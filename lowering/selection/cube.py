@@ -185,6 +185,14 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     )
 
 
+def multiplied_type(*operands: SSAValue) -> DType:
+    """The floating type of the operands of a product. Raises NoKernel where no Cube multiplies it."""
+    types = {dtype_of_tensor(tensor(value)) for value in operands}
+    if types not in ({DType.F16}, {DType.F32}):
+        raise NoKernel("the Cube kernel multiplies fp16 and fp32")
+    return types.pop()
+
+
 def _matmul(region: Region, op: MatmulOp) -> Choice:
     a, b, y = tensor(op.a), tensor(op.b), tensor(op.results[0])
     for ty in (a, y):

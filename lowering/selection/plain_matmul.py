@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f16
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
-from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.interning import element_type, tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import is_plain
@@ -33,6 +32,7 @@ from graph_engine.lowering.selection.cube import (
     bias_argument,
     epilogue_of,
     matrix_steps,
+    multiplied_type,
     outside_values,
     score_steps,
     select_cube,
@@ -58,8 +58,7 @@ def select_matmul(op: Operation) -> Choice:
 
 def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operation, ...]) -> Choice:
     a, b, y = (tensor(value).get_shape() for value in (op.a, op.b, op.results[0]))
-    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (op.a, op.b)):
-        raise NoKernel("the Cube kernel multiplies fp16")
+    multiplied = multiplied_type(op.a, op.b)
     sides: list[SSAValue] = []
     epilogue = epilogue_of(region, [op], sides)
     if sides and readers:
@@ -72,11 +71,11 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
     dtype = dtype_of_tensor(tensor(op.results[0]))
     product = PlainProduct(
         y[-2], a[-2 if transpose_a else -1], y[-1], batch,
-        PlainSide(left, transpose_a), PlainSide(right, not transpose_b), out, dtype, op.bias is not None,
+        PlainSide(left, transpose_a), PlainSide(right, not transpose_b), out, dtype, op.bias is not None, multiplied,
     )  # fmt: skip
     inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:2]]
     if product.needs_zeros:
-        inputs.append(_zeros())
+        inputs.append(_zeros(multiplied))
     if op.bias is not None:
         inputs.append(bias_argument(outside_values(region, [op.bias])[0], round_up(product.n, BLOCK)))
     return Choice(
@@ -117,7 +116,7 @@ def _attention(region: Region, attention: Attention, readers: tuple[Operation, .
     inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:3]]
     inputs += [*outside[3:], *behind_the_last_key(inner)]
     if whole.needs_zeros:
-        inputs.append(_zeros())
+        inputs.append(_zeros(DType.F16))
     return Choice(
         ("team attention", whole),
         "attention",
@@ -128,9 +127,9 @@ def _attention(region: Region, attention: Attention, readers: tuple[Operation, .
     )
 
 
-def _zeros() -> ConstantArgument:
-    zeros = constant_attr(np.zeros(BLOCK, np.float16), "zeros behind the last of K")
-    return ConstantArgument(zeros, tensor_type((BLOCK,), f16))
+def _zeros(dtype: DType) -> ConstantArgument:
+    zeros = constant_attr(np.zeros(BLOCK, dtype.numpy), "zeros behind the last of K")
+    return ConstantArgument(zeros, tensor_type((BLOCK,), element_type(dtype.mlir)))
 
 
 def _steps(result: Sequence[int], batch: Sequence[int], place: Placed) -> tuple[int, ...]:

@@ -22,7 +22,6 @@ from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.dialects.ge.core import Tensor
 from graph_engine.dialects.ge.interning import tensor_type
 from graph_engine.dialects.layout import nc1hwc0, with_encoding
-from graph_engine.lowering.kernels.cube_tiling import FRACTAL
 from graph_engine.lowering.kernels.elementwise import Elementwise, build_elementwise
 from graph_engine.lowering.kernels.elementwise_time import elementwise_us
 from graph_engine.lowering.kernels.epilogue import Epilogue
@@ -76,8 +75,8 @@ class _Product:
 
 def _of_fractals(shape: MatmulShape) -> _Product:
     def in_parts(count: int) -> tuple[MatmulShape, Callable[[str, Soc], KernelOp], object]:
-        sides = (replace(side, steps=(1,), start=side.start * count) for side in (shape.left, shape.right))
-        part = MatmulShape(shape.m1, shape.k1 // count, shape.n1, False, (count,), *sides)
+        left, right = (replace(side, steps=(1,), start=side.start * count) for side in (shape.left, shape.right))
+        part = replace(shape, k1=shape.k1 // count, bias=False, batch=(count,), left=left, right=right)
         return part, lambda name, soc: build_matmul(name, part, SUMS, soc), part
 
     return _Product(shape, (shape.n1, shape.m1 * 16, 16), in_parts)
@@ -166,7 +165,7 @@ def _loading_us(shape: MatmulShape, cores: int, parts: int, soc: Soc) -> float:
     """What so many cores take to read the weights, each its share, from device memory, and the input's part from the L2."""
     ddr, l2, clock = soc.path("gm", "l1", "ddr"), soc.path("gm", "l1", "l2"), soc.freq_mhz.cube
     rate = min(cores * ddr.bytes_per_cycle, soc.ddr.total_bytes_per_s / (clock * 1e6))
-    weights, own = shape.k1 * shape.n1 * FRACTAL, shape.k1 // parts * shape.m1 * FRACTAL
+    weights, own = shape.k1 * shape.n1 * shape.block_bytes, shape.k1 // parts * shape.m1 * shape.block_bytes
     return (weights / rate + own / l2.bytes_per_cycle + ddr.latency_cycles) / clock
 
 

@@ -236,7 +236,8 @@ def build_mmad(site: Site) -> Step:
     c, a, b, *table = site.instr.operands
     kinds = (a.dtype, b.dtype, c.dtype)
     integer = kinds in ((DType.I8, DType.I8, DType.I32), (DType.U8, DType.I8, DType.I32))
-    if kinds not in ((DType.F16, DType.F16, DType.F32), (DType.BF16, DType.BF16, DType.F32)) and not integer:
+    floats = a.dtype in (DType.F16, DType.BF16, DType.F32) and kinds == (a.dtype, a.dtype, DType.F32)
+    if not floats and not integer:
         raise site.fail(f"multiplies {a.dtype.mlir} and {b.dtype.mlir} into {c.dtype.mlir}")
     shapes = [operand.sizes[site.axes :] for operand in (a, b, c)]
     if any(len(shape) != 4 for shape in shapes):

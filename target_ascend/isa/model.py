@@ -361,7 +361,8 @@ SPECS: dict[Opcode, OpcodeSpec] = {
     Opcode.COPY: OpcodeSpec("copy", "move", 2, doc="dst[i...] = src[i...]; equal sizes and dtype"),
     Opcode.LOAD2D: OpcodeSpec(
         "load2d", "move", 2, ("transpose",),
-        doc="L1 -> L0A/L0B, whole 16 x 16 fractals: equal sizes (..., 16, 16); transpose=1 swaps the last two",
+        doc="L1 -> L0A/L0B, whole fractals of 16 rows of 32 bytes: equal sizes (..., 16, c0); transpose=1 swaps the last two, "
+        "of squares of c0 x c0 (four of which are a block of 16 x 16 numbers of four bytes)",
     ),
     Opcode.LOAD3D: OpcodeSpec(
         "load3d", "img2col", 2, _LOAD3D_PARAMS, immediate=True,
@@ -376,7 +377,7 @@ SPECS: dict[Opcode, OpcodeSpec] = {
     ),
     Opcode.MMAD: OpcodeSpec(
         "mmad", "cube", 3, ("m", "k", "n"),
-        doc="L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0); fp16 in, fp32 accumulate, K ascending; or 8-bit integers in, i32 accumulate",
+        doc="L0C (n1, m1, 16, 16) (+)= L0A (m1, k1, 16, k0) x L0B (k1, n1, 16, k0); fp16 or fp32 in, fp32 accumulate, K ascending; or 8-bit integers in, i32 accumulate",
     ),
     Opcode.MMAD_BIAS: OpcodeSpec(
         "mmad_bias", "cube", 4, ("m", "k", "n"),

@@ -16,7 +16,7 @@ from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.target_ascend.isa.model import CoreKind
-from graph_engine.target_ascend.soc.soc import load_soc
+from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
 SPLIT = load_soc("Ascend910B3")
 BATCHES = [((), ()), ((3,), ()), ((), (3, 2)), ((2, 5), (2, 5)), ((2, 1), (2, 4)), ((4, 1), (1, 3)), ((27,), (27,))]
@@ -24,19 +24,24 @@ BATCHES = [((), ()), ((3,), ()), ((), (3, 2)), ((2, 5), (2, 5)), ((2, 1), (2, 4)
 
 def check(
     m: int, k: int, n: int, batches: Any = ((), ()), *, transpose_a: bool = False, transpose_b: bool = False,
-    bias: bool = False, relu: bool = False,
+    bias: bool = False, relu: bool = False, dtype: type[Any] = np.float16, soc: Soc = SPLIT,
 ) -> None:  # fmt: skip
-    """Runs one product and compares all of its result."""
-    rng = np.random.default_rng(29)
-    a = rng.standard_normal((*batches[0], *((k, m) if transpose_a else (m, k)))).astype(np.float16)
-    b = (rng.standard_normal((*batches[1], *((n, k) if transpose_b else (k, n)))) / np.sqrt(k)).astype(np.float16)
+    """Runs one product and compares all of its result.
+
+    A sum of K products in fp32 is off by K 2^-24 of the magnitudes added, if products are exact; those of fp32 are rounded
+    first, which makes it K + 1, and a bias makes one addition more.
+    """
+    rng, element = np.random.default_rng(29), "f16" if dtype is np.float16 else "f32"
+    a = rng.standard_normal((*batches[0], *((k, m) if transpose_a else (m, k)))).astype(dtype)
+    b = (rng.standard_normal((*batches[1], *((n, k) if transpose_b else (k, n)))) / np.sqrt(k)).astype(dtype)
     wide_a = (a.swapaxes(-1, -2) if transpose_a else a).astype(float)
     wide_b = (b.swapaxes(-1, -2) if transpose_b else b).astype(float)
-    sums, slack = wide_a @ wide_b, (abs(wide_a) @ abs(wide_b)) * 2.0**-24 * k
-    operands, arrays = [value(a.shape), value(b.shape)], [a, b]
+    sums, slack = wide_a @ wide_b, (abs(wide_a) @ abs(wide_b)) * 2.0**-24 * (k + (dtype is np.float32))
+    operands, arrays = [value(a.shape, element), value(b.shape, element)], [a, b]
     if bias:
-        vector = rng.standard_normal(n).astype(np.float16)
+        vector = rng.standard_normal(n).astype(dtype)
         sums = sums + vector.astype(float)
+        slack = slack + (dtype is np.float32) * 2.0**-24 * (k + 1) * abs(vector.astype(float))
         operands.append(ConstantOp(constant_attr(vector, "bias")).results[0])
         arrays.append(vector)
 
@@ -45,8 +50,10 @@ def check(
         return [product, *([ge.ReluOp(product.results[0])] if relu else [])]
 
     op = fused(operands, body, "ge.matmul") if relu else body(*operands)[0]
-    got = run_stored(op, arrays, soc=SPLIT)
-    assert_close(got, np.maximum(sums, 0) if relu else sums, 1, slack + np.spacing(abs(sums.astype(np.float16))))
+    got = run_stored(op, arrays, soc=soc)
+    assert got.dtype == dtype
+    rounding = np.spacing(abs(sums.astype(dtype))).astype(float)
+    assert_close(got, np.maximum(sums, 0) if relu else sums, dtype is np.float16, slack + rounding)
 
 
 BEHIND: dict[str, tuple[Any, Any, Any]] = {
@@ -104,8 +111,26 @@ def test_any_size(data: st.DataObject) -> None:
     """Blocks torn in every dimension, both orders of both sides, batches that broadcast as in numpy."""
     m, k, n = (data.draw(st.sampled_from([1, 7, 16, 17, 33, 64]) | st.integers(1, 100), name) for name in "mkn")
     names = ("transpose_a", "transpose_b", "bias", "relu")
-    flags = {name: data.draw(st.booleans(), name) for name in names}
+    flags: dict[str, Any] = {name: data.draw(st.booleans(), name) for name in names}
     check(m, k, n, data.draw(st.sampled_from(BATCHES), "batches"), **flags)
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B3", "Ascend950PR", "Ascend310B1"])
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_any_size_in_fp32(chip: str, data: st.DataObject) -> None:
+    """Fractals of 16 x 8, of which a block of 16 has two: K may end in the first of them, transposed ones are squares."""
+    sizes = st.sampled_from([1, 7, 8, 9, 16, 17, 33, 64]) | st.integers(1, 100)
+    m, k, n = (data.draw(sizes, name) for name in "mkn")
+    names = ("transpose_a", "transpose_b", "bias", "relu")
+    flags: dict[str, Any] = {name: data.draw(st.booleans(), name) for name in names}
+    batches = data.draw(st.sampled_from(BATCHES[:5]), "batches")
+    check(m, k, n, batches, **flags, dtype=np.float32, soc=load_soc(chip))
+
+
+def test_fp32_where_the_cube_has_none() -> None:
+    with pytest.raises(NoKernel, match="only FixPipe stores"):
+        kernel_of(MatmulOp(value((16, 32), "f32"), value((32, 16), "f32")), load_soc("Ascend910A"))
 
 
 @pytest.mark.parametrize(
