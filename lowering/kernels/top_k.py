@@ -6,14 +6,13 @@
       values and places                                                                UB -> GM
 
 A pass over the row an element: k passes cost less than a sort where k is small, as it is behind detectors, samplers and
-gates of experts. What was taken becomes the worst number and its place infinite, so that elements that are as bad by
+gates of experts; `sort` takes many. What was taken becomes the worst number and its place infinite, so that elements that are as bad by
 themselves still come in order. Numbers that are none are never taken.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import gcd, inf
+from math import inf
 
 from xdsl.ir import SSAValue
 
@@ -21,27 +20,15 @@ from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.vector_tiling import BLOCK, CoreSplit, buffer_bytes
+from graph_engine.lowering.kernels.top_k_shape import EXACT_IN_HALF, TopKShape
+from graph_engine.lowering.kernels.vector_tiling import BLOCK, buffer_bytes
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
 MOST_TAKEN = 256
 """Elements that are taken before they leave the unified buffer."""
-EXACT_IN_HALF = 1 << 11
-"""Whole numbers that fp16 counts exactly."""
 WORDS = BLOCK // 4
 """Each result lies in a data block of its own until it leaves: instructions write to the begin of blocks."""
-
-
-@dataclass(frozen=True)
-class TopKShape:
-    """`rows` of `row` elements, of which the `k` `largest` (or smallest) are taken."""
-
-    rows: int
-    row: int
-    k: int
-    largest: bool
-    dtype: DType
 
 
 def build_top_k(name: str, shape: TopKShape, soc: Soc) -> KernelOp:
@@ -54,8 +41,7 @@ def build_top_k(name: str, shape: TopKShape, soc: Soc) -> KernelOp:
         raise NoKernel(
             f"a row of {shape.row} elements, from which the largest are taken, does not fit the unified buffer"
         )
-    per_block = BLOCK // gcd(BLOCK, shape.k * shape.dtype.bytes)
-    split = CoreSplit.of(shape.rows, per_block, soc.vector_cores)
+    split = shape.split(soc)
     args = [
         Arg("x", (shape.rows, shape.row), shape.dtype, "r"),
         Arg("counter", (shape.row,), DType.F32, "r"),

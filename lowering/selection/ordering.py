@@ -13,7 +13,9 @@ from graph_engine.dialects.ge.selection import TopKOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import is_plain
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.top_k import TopKShape, build_top_k
+from graph_engine.lowering.kernels.sort import build_sort, is_sorted_faster, sort_numbers
+from graph_engine.lowering.kernels.top_k import build_top_k
+from graph_engine.lowering.kernels.top_k_shape import TopKShape
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, require_float, require_static, tensor
 
 TYPES = {"ge.top_k": "TopKD"}
@@ -32,6 +34,12 @@ def select_ordering(op: Operation) -> Choice:
     if not all(map(is_plain, ends)) or op.axis.value.data % len(shape) != len(shape) - 1:
         raise NoKernel("elements are taken along the last axis of a plain tensor")
     top = TopKShape(prod(shape[:-1]), shape[-1], op.k.value.data, bool(op.largest.value.data), require_float(op.x))
+    if is_sorted_faster(top):
+        numbers = sort_numbers(top.row)
+        table = ConstantArgument(constant_attr(numbers, "sort_numbers"), tensor_type(numbers.shape, "f16"))
+        return Choice(
+            ("sort", top), "sort", TYPES[op.name], lambda name, soc: build_sort(name, top, soc), [op.x, table]
+        )
     counter = constant_attr(np.arange(top.row, dtype=np.float32), "counter")
     return Choice(
         ("top_k", top),
