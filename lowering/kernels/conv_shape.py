@@ -63,7 +63,7 @@ class ConvShape:
     @property
     def quantised(self) -> bool:
         """Whether 8-bit numbers are multiplied, summed in i32 and leave with 8 bits."""
-        return self.dtype is not DType.F16
+        return self.dtype.bytes == 1
 
     @property
     def c0(self) -> int:
@@ -92,7 +92,7 @@ class ConvShape:
     @property
     def weights(self) -> DType:
         """Element type of the filter."""
-        return DType.I8 if self.quantised else DType.F16
+        return DType.I8 if self.quantised else self.dtype
 
     @property
     def sums(self) -> DType:

@@ -23,6 +23,7 @@ from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput, Epil
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.vector_steps import computed
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
@@ -195,6 +196,8 @@ def leaving(epilogue: Epilogue | Requantise, bias: bool, soc: Soc) -> Epilogue |
     through = FixpipeEpilogue(*fields)
     if not through.direct and soc.has("split"):
         through = MixedEpilogue(*fields)
-    if not through.direct and epilogue.acc_dtype not in (DType.F16, DType.F32):
+    if not through.direct:  # steps are computed in fp32 where the Vector has no arithmetic of the sums' type
+        through = replace(through, acc_dtype=computed(epilogue.acc_dtype))
+    if not through.direct and through.acc_dtype not in (DType.F16, DType.F32):
         raise NoKernel(f"FixPipe does not take sums to {epilogue.acc_dtype.mlir} in UB")
     return through

@@ -150,8 +150,9 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
         require_encoding(ty, NDC1HWC0 if volumes else NC1HWC0)
     if not isinstance(encoding_of(w), FractalZ3D if volumes else FractalZC04 if small else FractalZ):
         raise NoKernel("the filter is not stored as fractals")
-    if dtype_of_tensor(x) is not DType.F16 or dtype_of_tensor(w) is not DType.F16:
-        raise NoKernel("the Cube kernel multiplies fp16")
+    dtype = multiplied_type(op.x, op.w)
+    if dtype is DType.F32:
+        raise NoKernel("the kernel of convolutions multiplies fp16 and bf16")
     attributes = op.attribute_values()
     n, c, *deep, h, wd = x.get_shape()
     (ho, wo), (kh, kw) = y.get_shape()[-2:], w.get_shape()[-2:]
@@ -169,7 +170,7 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     epilogue = epilogue_of(region, [op], sides)
     shape = ConvShape(
         n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(strides[-2:]), tuple(dilations[-2:]),
-        (top, left, bottom, right), op.b is not None, last=blocks.last, depth=depth,
+        (top, left, bottom, right), op.b is not None, dtype, last=blocks.last, depth=depth,
         small=physical_shape(x)[-1] if small else 0,
     )  # fmt: skip
     inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.x, op.w]))
@@ -188,8 +189,8 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
 def multiplied_type(*operands: SSAValue) -> DType:
     """The floating type of the operands of a product. Raises NoKernel where no Cube multiplies it."""
     types = {dtype_of_tensor(tensor(value)) for value in operands}
-    if types not in ({DType.F16}, {DType.F32}):
-        raise NoKernel("the Cube kernel multiplies fp16 and fp32")
+    if types not in ({DType.F16}, {DType.BF16}, {DType.F32}):
+        raise NoKernel("the Cube kernel multiplies fp16, bf16 and fp32")
     return types.pop()
 
 
@@ -197,8 +198,7 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     a, b, y = tensor(op.a), tensor(op.b), tensor(op.results[0])
     for ty in (a, y):
         require_encoding(ty, FractalNZ)
-    if dtype_of_tensor(a) is not DType.F16 or dtype_of_tensor(b) is not DType.F16:
-        raise NoKernel("the Cube kernel multiplies fp16")
+    dtype = multiplied_type(op.a, op.b)
     transpose_a, transpose_b = bool(op.transpose_a.value.data), bool(op.transpose_b.value.data)
     right = encoding_of(b)
     if not isinstance(right, FractalNZ | (FractalZ if transpose_b else FractalZKN)):
@@ -215,7 +215,7 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     sides: list[SSAValue] = []
     epilogue = epilogue_of(region, anchors, sides)
     left_side, right_side = Side(left_steps, transpose_a), Side(right_steps, right_k_rows)
-    shape = MatmulShape(m1, k1, n1, op.bias is not None, batch, left_side, right_side)
+    shape = MatmulShape(m1, k1, n1, op.bias is not None, batch, left_side, right_side, dtype)
     inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.a, *(anchor.b for anchor in anchors)]))
     biases = outside_values(region, [anchor.bias for anchor in anchors if anchor.bias is not None])
     inputs += [bias_argument(bias, n1 * 16) for bias in biases]

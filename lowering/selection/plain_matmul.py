@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
-from graph_engine.dialects.ge.interning import element_type, tensor_type
+from graph_engine.dialects.ge.interning import element_type, numpy_dtype, tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
 from graph_engine.dialects.layout import is_plain
@@ -128,7 +128,7 @@ def _attention(region: Region, attention: Attention, readers: tuple[Operation, .
 
 
 def _zeros(dtype: DType) -> ConstantArgument:
-    zeros = constant_attr(np.zeros(BLOCK, dtype.numpy), "zeros behind the last of K")
+    zeros = constant_attr(np.zeros(BLOCK, numpy_dtype(dtype.mlir)), "zeros behind the last of K")
     return ConstantArgument(zeros, tensor_type((BLOCK,), element_type(dtype.mlir)))
 
 

@@ -31,6 +31,7 @@ from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.plain_matmul import PlainProduct, PlainSide, Rows, build_plain_matmul
 from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.streams import Stream
+from graph_engine.lowering.kernels.vector_steps import computed
 from graph_engine.lowering.kernels.vector_tiling import round_up
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument
 from graph_engine.target_ascend.isa.model import DType
@@ -204,7 +205,7 @@ def _sum(product: _Product, count: int, epilogue: Epilogue) -> Elementwise:
     total = 0
     for number in range(1, count + shape.bias):
         total = add(Step("ge.add", (total, number), (), DType.F32))
-    if epilogue.acc_dtype is not DType.F32:
+    if epilogue.acc_dtype is not DType.F32 and not (epilogue.steps and computed(epilogue.acc_dtype) is DType.F32):
         total = add(Step("ge.cast", (total,), (), epilogue.acc_dtype))
     behind = count + shape.bias
     number_of = [total, *range(behind, behind + len(epilogue.inputs))]
