@@ -307,7 +307,8 @@ def apply_patterns(
     size = 0
     for op in backwards(module):
         size += 1
-        push(op)
+        if by_type.get(type(op), patterns):  # of a class that is not known yet, or has patterns
+            push(op)
     budget = max_iterations * size
 
     rewriter: CountedRewriter | None = None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ArrayAttr,
     BFloat16Type,
     ComplexType,
     DenseArrayBase,
@@ -129,6 +130,21 @@ _shapes: dict[int, tuple[int, ...]] = {}
 
 
 _Type = TypeVar("_Type", bound=Attribute)
+
+
+def valid(kind: type[_Type], **parts: object) -> _Type:
+    """An attribute that is valid by construction: xDSL would spend most of its time on verifying it."""
+    made = object.__new__(kind)
+    for name, part in parts.items():
+        object.__setattr__(made, name, part)
+    return made
+
+
+def array_attr(items: Iterable[Attribute]) -> ArrayAttr[Attribute]:
+    """`[items]`."""
+    return valid(ArrayAttr, data=tuple(items))
+
+
 _Answer = TypeVar("_Answer")
 
 

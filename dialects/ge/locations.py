@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from graph_engine.dialects.ge.interning import string_attr
+from graph_engine.dialects.ge.interning import array_attr, string_attr, valid
 from graph_engine.target_ascend.om.program import SourceNode
 
 _SEPARATOR = ", "
@@ -49,17 +49,11 @@ def node_location(name: str, op_type: str, outputs: Sequence[str]) -> NameLoc:
 
 
 def _named(name: str, child: Attribute) -> NameLoc:
-    text = object.__new__(StringAttr)
-    object.__setattr__(text, "data", _escaped(name))
-    return _of_type(text, child)
+    return _of_type(valid(StringAttr, data=_escaped(name)), child)
 
 
 def _of_type(text: StringAttr, child: Attribute) -> NameLoc:
-    """A location that is valid by construction: xDSL would spend most of its time on verifying it."""
-    location = object.__new__(NameLoc)
-    object.__setattr__(location, "desc", text)
-    object.__setattr__(location, "location", child)
-    return location
+    return valid(NameLoc, desc=text, location=child)
 
 
 def _parts(location: Attribute) -> Iterator[LocationAttr]:
@@ -72,10 +66,13 @@ def _parts(location: Attribute) -> Iterator[LocationAttr]:
 
 def fuse(*locations: Attribute) -> LocationAttr:
     """One location for what replaces operators at `locations`: flat, in order, without repetition."""
-    parts: tuple[LocationAttr, ...] = tuple(dict.fromkeys(p for location in locations for p in _parts(location)))
+    every = [part for location in locations for part in _parts(location)]
+    parts = tuple(dict.fromkeys(every)) if len(every) > 1 else tuple(every)
     if not parts:
         return UNKNOWN_LOC
-    return parts[0] if len(parts) == 1 else FusedLoc(parts, _NOTHING)
+    if len(parts) == 1:
+        return parts[0]
+    return valid(FusedLoc, locations=array_attr(parts), metadata=_NOTHING)
 
 
 def _name_and_child(location: Attribute) -> tuple[str, Attribute]:

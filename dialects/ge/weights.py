@@ -34,6 +34,7 @@ from xdsl.printer import Printer
 from graph_engine.dialects.float_text import print_constant
 from graph_engine.dialects.ge.interning import (
     NO_ENCODING,
+    array_attr,
     bool_attr,
     element_of_numpy,
     float_attr,
@@ -43,6 +44,7 @@ from graph_engine.dialects.ge.interning import (
     shape_of_type,
     string_attr,
     tensor_type,
+    valid,
 )
 from graph_engine.dialects.ge.properties import python_value
 from graph_engine.dialects.ge.stores import (
@@ -253,11 +255,12 @@ def fold_attr(
     """
     if result:
         attributes = {**attributes, "result": result}
-    recipe = FoldAttr(
-        string_attr(op),
-        ArrayAttr(operands),
-        _keywords(attributes),
-        result_type,
+    recipe = valid(
+        FoldAttr,
+        op=string_attr(op),
+        operands=array_attr(operands),
+        attributes=_keywords(attributes),
+        type=result_type,
     )
     longest = recipe.length * RECIPE_ELEMENTS if recipe.length > LONG_RECIPE else INLINE_ELEMENTS
     if result_type.encoding != NO_ENCODING or prod(shape_of_type(result_type)) > longest:
