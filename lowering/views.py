@@ -1,4 +1,5 @@
-"""Operators that only name bytes that lie in memory already: a whole tensor in another shape, or a contiguous part of one.
+"""Operators that only name bytes that lie in memory already: a whole tensor in another shape or of another type of its width, or a
+contiguous part of one.
 
 The dual, a concat whose parts lie one behind the other, is a matter of where the parts are written: `lowering/joins.py`.
 """
@@ -13,7 +14,7 @@ from xdsl.ir import Operation
 from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import GeOp, Tensor, Trait, shape_of
 from graph_engine.dialects.ge.interning import element_bits
-from graph_engine.dialects.ge.shape import SliceOp
+from graph_engine.dialects.ge.shape import BitcastOp, SliceOp
 from graph_engine.dialects.layout import NC1HWC0, NC1HWC0C04, FractalNZ, encoding_of, is_plain, physical_shape
 from graph_engine.lowering.kernels.vector_tiling import BLOCK
 from graph_engine.transforms.stored_values import is_transposed_view
@@ -29,6 +30,8 @@ def is_whole_view(op: Operation) -> bool:
     """Whether `op` is a view of its whole operand."""
     if is_transposed_view(op):
         return True
+    if isinstance(op, BitcastOp):
+        return is_plain(op.x.type) and is_plain(op.result.type)
     if not isinstance(op, GeOp) or not op.has(Trait.VIEW):
         return False
     return stored_alike(cast(Tensor, op.operands[0].type), op.result.type)

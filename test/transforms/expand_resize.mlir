@@ -15,7 +15,21 @@ func.func @linear(%x: tensor<1x21x28x28xf32>) -> tensor<1x21x56x84xf32> {
 
 // -----
 
-// What only repeats elements is a movement; what depends on the run, or on places outside, is no constant.
+// What lies outside of a crop is filled in behind the products.
+// CHECK-LABEL: func.func @crop
+// CHECK: ge.matmul
+// CHECK: %[[Y:.*]] = ge.reshape %{{.*}} {shape = [1, 1, 2, 2]}
+// CHECK: %[[FILL:.*]] = ge.constant dense<5.000000e-01>
+// CHECK: %[[OUT:.*]] = ge.constant dense<{{\[\[\[\[}}false, true], [false, true]]]]>
+// CHECK: ge.select %[[OUT]], %[[FILL]], %[[Y]]
+func.func @crop(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x2x2xf32> {
+  %0 = ge.resize %x {axes = [2, 3], sizes = [2, 2], roi = [0.0, 0.0, 1.0, 2.0], mode = "linear", coordinates = "tf_crop_and_resize", extrapolation = 0.5} : (tensor<1x1x4x4xf32>) -> tensor<1x1x2x2xf32>
+  return %0 : tensor<1x1x2x2xf32>
+}
+
+// -----
+
+// What only repeats elements is a movement; what depends on the run is no constant.
 // CHECK-LABEL: func.func @stays
 // CHECK-COUNT-3: ge.resize
 // CHECK-NOT: ge.matmul

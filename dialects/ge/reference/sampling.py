@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -98,26 +98,46 @@ def resize(
         scales = [float(scale) for scale in target.tolist()]
     extents = [x.shape[axis] for axis in axes]
     targets, factors = resized(extents, sizes, scales, policy)
+    rules = Rules(mode, coordinates, nearest, cubic_a, exclude_outside, antialias)
     y = x if mode == "nearest" else _working(x)
     outside = np.zeros((1,) * x.ndim, np.bool_)
-    filter_, support = (_triangle, 1) if mode == "linear" else (_cubic(cubic_a), 2)
-    for i, (axis, extent, size, scale) in enumerate(zip(axes, extents, targets, factors, strict=True)):
+    for i, (axis, size, scale) in enumerate(zip(axes, targets, factors, strict=True)):
         part = (roi[i], roi[i + len(axes)]) if roi else (0.0, 1.0)
-        # A nearest neighbour flips at the last bit: fp32 is what exporters and onnxruntime computed it in.
-        place = _coordinates(coordinates, extent, size, scale, part, np.float32 if mode == "nearest" else np.float64)
-        if coordinates == "tf_crop_and_resize":
-            shape = [-1 if j == axis % x.ndim else 1 for j in range(x.ndim)]
-            outside = outside | ((place < 0) | (place > extent - 1)).reshape(shape)
-        elif size == extent and scale == 1:
-            continue
-        if mode == "nearest":
-            rule = nearest if nearest != "ceil_if_shrunk" else "ceil" if scale < 1 else "floor"
-            y = np.take(y, np.clip(_ROUND[rule](place), 0, extent - 1).astype(np.int64), axis=axis)
-        else:
-            taps, weights = _taps(place, filter_, support, min(scale, 1.0) if antialias else 1.0)
-            y = _weighted(y, axis, taps, weights, exclude_outside)
+        if coordinates == "tf_crop_and_resize" or size != x.shape[axis] or scale != 1:
+            y, beyond = resized_axis(y, axis, size, scale, part, rules)
+            outside = outside | beyond.reshape([-1 if j == axis % x.ndim else 1 for j in range(x.ndim)])
     y = _finished(y, x.dtype)
     return np.where(outside, x.dtype.type(extrapolation), y) if outside.any() else y
+
+
+class Rules(NamedTuple):
+    """How a resize finds what makes up an element: attributes of `resize`."""
+
+    mode: str = "nearest"
+    coordinates: str = "half_pixel"
+    nearest: str = "round_prefer_floor"
+    cubic_a: float = -0.75
+    exclude_outside: bool = False
+    antialias: bool = False
+
+
+def resized_axis(
+    x: Array, axis: int, size: int, scale: float, part: tuple[float, float], rules: Rules
+) -> tuple[Array, Array]:
+    """x with `size` elements along one axis, and which of them lie outside `part` of it, of a crop alone."""
+    extent = x.shape[axis]
+    # A nearest neighbour flips at the last bit: fp32 is what exporters and onnxruntime computed it in.
+    dtype = np.float32 if rules.mode == "nearest" else np.float64
+    place = _coordinates(rules.coordinates, extent, size, scale, part, dtype)
+    outside = (place < 0) | (place > extent - 1)
+    if rules.coordinates != "tf_crop_and_resize":
+        outside = np.zeros_like(outside)
+    if rules.mode == "nearest":
+        rule = rules.nearest if rules.nearest != "ceil_if_shrunk" else "ceil" if scale < 1 else "floor"
+        return np.take(x, np.clip(_ROUND[rule](place), 0, extent - 1).astype(np.int64), axis=axis), outside
+    filter_, support = (_triangle, 1) if rules.mode == "linear" else (_cubic(rules.cubic_a), 2)
+    taps, weights = _taps(place, filter_, support, min(scale, 1.0) if rules.antialias else 1.0)
+    return _weighted(x, axis, taps, weights, rules.exclude_outside), outside
 
 
 def _taps(place: Array, filter_: Callable[[Array], Array], support: int, scale: float) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region
+from xdsl.parser import Parser
 
 from graph_engine.dialects.ge.elementwise import NegOp, ReluOp
 from graph_engine.dialects.ge.interning import element_type, tensor_type
@@ -20,6 +21,9 @@ from graph_engine.dialects.layout import Encoding, fractal_nz, nc1hwc0, pack, wi
 from graph_engine.lowering.emit_program import emit_program
 from graph_engine.lowering.views import view_offset
 from graph_engine.pipelines.compile import compile_module
+from graph_engine.pipelines.context import make_context
+from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.om.program import AicpuCall
 from graph_engine.target_ascend.runtime.device import run
 
 FORMATS: list[Encoding | None] = [None, fractal_nz(16), nc1hwc0(16)]
@@ -109,3 +113,27 @@ def test_parts_are_read_and_returned_where_they_lie() -> None:
         np.testing.assert_array_equal(got, wanted)
     kinds = [task.type for stream in program.entry_points[0].streams for task in stream.tasks if hasattr(task, "type")]
     assert "SliceD" not in kinds
+
+
+@pytest.mark.parametrize(("source", "target"), [("f32", "i32"), ("i32", "f32"), ("ui16", "i16"), ("i8", "ui8")])
+def test_bits_of_another_type_are_a_view(source: str, target: str) -> None:
+    """Between kernels, and where nothing else stands between an input and an output."""
+    first, second = (f"tensor<40x{name}>" for name in (source, target))
+    text = f"""
+    func.func @main(%x: {first} {{ge.name = "x"}}) -> ({second} {{ge.name = "y"}}, {second} {{ge.name = "z"}}) {{
+      %0 = ge.bitcast %x : ({first}) -> {second}
+      %1 = ge.add %x, %x : ({first}, {first}) -> {first}
+      %2 = ge.bitcast %1 : ({first}) -> {second}
+      %3 = ge.maximum %2, %0 : ({second}, {second}) -> {second}
+      return %0, %3 : {second}, {second}
+    }}"""
+    module = Parser(make_context(), text).parse_module()
+    compile_module(module, pipeline={"precision_mode": "must_keep_origin_dtype"})
+    program = emit_program(module)
+    assert not any(isinstance(task, AicpuCall) for s in program.entry_points[0].streams for task in s.tasks)
+    types = [np.dtype(DType.from_mlir(name).numpy) for name in (source, target)]
+    x = np.arange(-20, 20).astype(types[0])
+    done = run(program, [x], mode="functional", check=True)
+    assert not done.findings, done.findings[:3]
+    np.testing.assert_array_equal(done.outputs[0], x.view(types[1]))
+    np.testing.assert_array_equal(done.outputs[1], np.maximum((x + x).view(types[1]), x.view(types[1])))

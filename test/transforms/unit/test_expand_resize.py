@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from harness.judge import node_model, onnxruntime_outputs
+from harness.on_the_chip import chip_outputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
@@ -52,6 +54,31 @@ def check(shape: tuple[int, ...], factors: tuple[float, ...], **attributes: Any)
 def test_modes(mode: str, coordinates: str) -> None:
     kind = {"nearest_mode": "floor"} if mode == "nearest" else {}
     check((1, 5, 6, 10), (1.0, 1.0, 2.5, 2.5), mode=mode, coordinate_transformation_mode=coordinates, **kind)
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_aspect_ratio_kept(policy: str, mode: str) -> None:
+    x = np.random.default_rng(4).normal(size=(1, 3, 7, 9)).astype(np.float32)
+    inputs = {"x": x, "r": None, "s": None, "sizes": np.array([5, 11])}
+    attributes = {"axes": [2, 3], "keep_aspect_ratio_policy": policy, "mode": mode}
+    source = node_model("Resize", inputs, attributes, constants=["sizes"], opset=18)
+    found, _ = chip_outputs(source, {"x": x})
+    np.testing.assert_allclose(found[0], onnxruntime_outputs(source, {"x": x})[0], atol=2**-9 * np.abs(x).max())
+
+
+def test_crop() -> None:
+    """Places outside of x get a number of their own."""
+    x = np.random.default_rng(4).normal(size=(1, 2, 6, 8)).astype(np.float32)
+    roi = np.array([0, 0, 0.4, -0.2, 1, 1, 1.2, 0.7], np.float32)
+    inputs = {"x": x, "roi": roi, "s": None, "sizes": np.array([1, 2, 4, 5])}
+    attributes = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.0}
+    source = node_model("Resize", inputs, attributes, constants=["roi", "sizes"])
+    found, types = chip_outputs(source, {"x": x})
+    assert any("MatMul" in name for name in types), types
+    right = onnxruntime_outputs(source, {"x": x})[0]
+    assert (right == 7).any()
+    np.testing.assert_allclose(found[0], right, atol=2**-9 * np.abs(x).max())
 
 
 def test_antialias_when_shrinking() -> None:
