@@ -46,6 +46,33 @@ def elementwise(op: str, rows: int, columns: int, operands: int) -> Builder:
     return build
 
 
+def softmax(rows: int, columns: int) -> Builder:
+    """Over the columns."""
+    return lambda net: [net.softmax(net.input(rows, columns))]
+
+
+def swish_gate(rows: int, columns: int) -> Builder:
+    """SwiGlu: the Swish of the first half of the columns times the second half."""
+
+    def build(net: Net) -> list[Value]:
+        gate, up = net.split(net.input(rows, columns), [columns // 2] * 2, 2)
+        return [net.mul(net.act(gate, "silu"), up)]
+
+    return build
+
+
+def rms_norm(rows: int, columns: int) -> Builder:
+    """x / sqrt(mean(x^2) + 1e-5) times a weight."""
+
+    def build(net: Net) -> list[Value]:
+        x = net.input(rows, columns)
+        mean = net.node("ReduceMean", [net.mul(x, x)], (*x.shape[:-1], 1), axes=[-1])
+        root = net.node("Sqrt", [net.add(mean, net.constant(1e-5))], mean.shape)
+        return [net.mul(net.node("Div", [x, root], x.shape), net.weight(columns))]
+
+    return build
+
+
 def convolution(x: tuple[int, int, int], channels: int, stride: int = 1, dilation: int = 1) -> Builder:
     """A 3 x 3 convolution."""
 
@@ -65,6 +92,7 @@ def _line(op: str, operands: int, fixed: float, tb_s: float, chip: str) -> list[
     return points
 
 
+PROFILE = "aclgraph profile (bf16)"
 A3, B1, B2, B3, PR = "Ascend910_9391", "Ascend910B1", "Ascend910B2", "Ascend910B3", "Ascend950PR_9599"
 
 POINTS: tuple[Point, ...] = (
@@ -74,10 +102,10 @@ POINTS: tuple[Point, ...] = (
     ),
     Point("GEMM", B1, "8192^3", 4012.44, product(8192, 8192, 8192), "asc-devkit", ("MatMulV2", "MatMulV3")),
     *(
-        Point("decode product", A3, f"16 x {k} x {n}", us, product(16, k, n), "aclgraph profile (bf16)")
+        Point("decode product", A3, f"16 x {k} x {n}", us, product(16, k, n), PROFILE)
         for k, n, us in ((5120, 3200, 32.1), (1600, 5120, 18.8), (5120, 768, 11.04), (512, 5120, 8.63))
     ),
-    Point("product", A3, "2048 x 512 x 4096", 53.0, product(2048, 512, 4096), "aclgraph profile (bf16)"),
+    Point("product", A3, "2048 x 512 x 4096", 53.0, product(2048, 512, 4096), PROFILE),
     *_line("sigmoid", 1, 3.39, 2.45, B2),
     *_line("gelu", 1, 4.89, 2.46, B2),
     *_line("maximum", 2, 2.59, 1.83, B2),
@@ -86,10 +114,17 @@ POINTS: tuple[Point, ...] = (
     *_line("maximum", 2, 1.60, 1.95, PR),
     Point("addition", B3, "8192 x 8192", 184.52, elementwise("Add", 8192, 8192, 2), "asc-devkit, without conflict"),
     *(
-        Point(
-            "addition", A3, f"{rows} x {columns}", us, elementwise("Add", rows, columns, 2), "aclgraph profile (bf16)"
-        )
+        Point("addition", A3, f"{rows} x {columns}", us, elementwise("Add", rows, columns, 2), PROFILE)
         for rows, columns, us in ((256, 7168, 12.08), (256, 1536, 10.06), (1, 7168, 2.62), (1, 1536, 1.89))
+    ),
+    Point("softmax", A3, "16 x 151936", 52.7, softmax(16, 151936), PROFILE),
+    *(
+        Point("SwiGlu", A3, f"{rows} x {columns}", us, swish_gate(rows, columns), PROFILE)
+        for rows, columns, us in ((2048, 4608, 28.7), (256, 4096, 16.96), (16, 3200, 5.19))
+    ),
+    *(
+        Point("RMSNorm", A3, f"{rows} x 1536", us, rms_norm(rows, 1536), PROFILE)
+        for rows, us in ((256, 19.26), (1, 4.17))
     ),
     Point("convolution", B2, "8x512x64x64, 3x3/2", 275.45, convolution((512, 64, 64), 512, 2), "cann-bench"),
     Point("convolution", B2, "5x97x43x43, 3x3, dilated", 39.6, convolution((97, 43, 43), 97, 1, 2), "cann-bench"),
