@@ -48,6 +48,7 @@ class Phase(Enum):
 # $soc, alone as an option's value, stands for the pipeline's option of that name.
 DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "ge-infer-shapes"),
+    (Phase.SIMPLIFIED, "widen-bf16{mode=$precision_mode}"),
     (Phase.SIMPLIFIED, "fold-empty"),
     (Phase.SIMPLIFIED, "fold-constants"),
     (Phase.SIMPLIFIED, "recognise-upsampling"),

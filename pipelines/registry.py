@@ -24,6 +24,7 @@ PLUGIN_GROUP = "graph_engine.plugins"
 # In the order of the default pipeline. The one-line help is the first line of the file's docstring.
 PASSES: dict[str, str] = {
     "ge-infer-shapes": "graph_engine.transforms.ge_infer_shapes:GeInferShapes",
+    "widen-bf16": "graph_engine.transforms.widen_bf16:WidenBf16",
     "fold-constants": "graph_engine.transforms.fold_constants:FoldConstants",
     "fold-empty": "graph_engine.transforms.fold_empty:FoldEmpty",
     "recognise-upsampling": "graph_engine.transforms.recognise_upsampling:RecogniseUpsampling",

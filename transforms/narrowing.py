@@ -1,4 +1,4 @@
-"""Compute an operator in a narrower element type, between casts: what force-fp16 and narrow-int64 have in common."""
+"""Compute an operator in another element type, between casts: what force-fp16, narrow-int64 and widen-bf16 have in common."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from graph_engine.transforms.retyping import rebuilt
 
 
 class Narrowed:
-    """Values of one block in the element type `narrow` instead of `wide`, each made once, right behind the value."""
+    """Values of one block in the element type `narrow` instead of `wide` (or, of bf16, the other way round), each made once,
+    right behind the value."""
 
     def __init__(self, block: Block, wide: Attribute, narrow: Attribute):
         self.block, self.wide, self.narrow = block, wide, narrow

@@ -13,12 +13,19 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from harness.agreement import tasks_of
 from harness.on_the_chip import chip_outputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
 from graph_engine.errors import GraphEngineError
+from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.lowering.emit_program import emit_program
+from graph_engine.pipelines.compile import compile_module
+from graph_engine.target_ascend.om.program import AicpuCall
+from graph_engine.target_ascend.runtime.device import run
+from graph_engine.target_ascend.soc.soc import load_soc
 
 BF16 = ml_dtypes.bfloat16
 CHIPS = ("Ascend910B3", "Ascend310B1")
@@ -204,3 +211,18 @@ def test_a_chip_without_bf16_refuses_and_says_what_to_do() -> None:
     model = one_node("Add", [(3,), (3,)], (3,))
     with pytest.raises(GraphEngineError, match="Ascend310P3 does not compute bf16; precision mode force_fp16"):
         on_chip(model, [drawn((3,), 1), drawn((3,), 2)], "Ascend310P3")
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", *CHIPS])
+def test_the_default_mode_computes_a_bf16_model_in_fp16(soc: str) -> None:
+    """On a chip without bf16 the casts at the borders alone are the AI CPU's."""
+    a, b = drawn((33, 70), 1), drawn((70, 41), 2)
+    want, lost = summed(np.matmul, a, b)
+    module = import_onnx(one_node("MatMul", [a.shape, b.shape], want.shape))
+    compile_module(module, soc)
+    program = emit_program(module)
+    on_aicpu = {task.op for task in tasks_of(program) if isinstance(task, AicpuCall)}
+    assert on_aicpu == (set() if load_soc(soc).numerics.bf16 else {"ge.cast"})
+    done = run(program, [a, b], mode="functional", check=True)
+    assert not done.findings
+    assert_near(done.outputs[0], want, 2.0**-11 * np.abs(want) + lost * 70 * 2.0**-24)
