@@ -70,6 +70,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.FUSED, "expand-sampling"),
     (Phase.FUSED, "expand-cum-sum"),
     (Phase.FUSED, "expand-columns"),
+    (Phase.FUSED, "expand-pool-places"),
     (Phase.FUSED, "expand-recurrence{soc=$soc}"),
     (Phase.FUSED, "expand-linear-attention"),
     (Phase.FUSED, "expand-sequences"),

@@ -51,6 +51,7 @@ PASSES: dict[str, str] = {
     "split-operators": "graph_engine.transforms.split_operators:SplitOperators",
     "expand-sampling": "graph_engine.transforms.expand_sampling:ExpandSampling",
     "expand-columns": "graph_engine.transforms.expand_columns:ExpandColumnsPass",
+    "expand-pool-places": "graph_engine.transforms.expand_pool_places:ExpandPoolPlacesPass",
     "expand-linear-attention": "graph_engine.transforms.expand_linear_attention:ExpandLinearAttentionPass",
     "expand-sequences": "graph_engine.transforms.expand_sequences:ExpandSequences",
     "expand-recurrence": "graph_engine.transforms.expand_recurrence:ExpandRecurrencePass",

@@ -5,7 +5,7 @@
     %0 = ge.sub %x32, %z32 : (tensor<1x64x8x8xf32>, tensor<1x64x1x1xf32>) -> tensor<1x64x8x8xf32>
     %y = ge.mul %0, %s32
 
-One scale for all elements stays: the kernel of the operator itself takes it.
+One scale for all elements stays: the kernel of the operator itself takes it. Integers are quantised as fp32.
 """
 
 from __future__ import annotations
@@ -60,6 +60,22 @@ class ExpandChannelScales(Pattern):
         return True
 
 
+class QuantizeIntegers(Pattern):
+    """quantize of integers -> of the same numbers in fp32."""
+
+    name = "quantize-integers"
+    root: ClassVar[tuple[type[Operation], ...]] = (QuantizeOp,)
+
+    def rewrite(self, op: QuantizeOp, rewriter: CountedRewriter) -> bool:
+        if element_of(op.x) != i32:
+            return False
+        made = MadeInFp32()
+        x = made.as_element(op.x, f32)
+        made.put(QuantizeOp(x, op.scale, op.zero_point, **op.attribute_values(), result_type=op.result.type))
+        rewriter.replace(op, made.made)
+        return True
+
+
 def _along(made: Made, value: SSAValue, op: ScaledOp) -> SSAValue:
     """A scale or zero point in a shape that broadcasts onto x."""
     shape = shape_of(op.operands[0])
@@ -75,10 +91,10 @@ def _along(made: Made, value: SSAValue, op: ScaledOp) -> SSAValue:
 
 @dataclass(frozen=True)
 class ExpandChannelScalesPass(GePass):
-    """Applies the pattern above."""
+    """Applies the patterns above."""
 
     name = "expand-channel-scales"
     numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ExpandChannelScales()])
+        apply_patterns(op, [QuantizeIntegers(), ExpandChannelScales()])

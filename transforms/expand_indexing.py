@@ -6,22 +6,24 @@
     %y = ge.select %0, %on, %off : (tensor<4x10xi1>, tensor<1xf32>, tensor<1xf32>) -> tensor<4x10xf32>
 
 gather_elements, scatter_elements and top_k along another axis than the last stand between transpositions. A top_k of a long
-row begins with parts of it.
+row begins with parts of it. Elements that are scattered into several rows at once, some of them or combined, go to a vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 
+from graph_engine.dialects.ascend.spaces import row_major
 from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
-from graph_engine.dialects.ge.elementwise import AddOp
+from graph_engine.dialects.ge.elementwise import AddOp, MulOp
 from graph_engine.dialects.ge.indexing import GatherElementsOp, OneHotOp, ScatterElementsOp, ScatterNdOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, OrOp, SelectOp
@@ -124,6 +126,43 @@ class ScatterRows(Pattern):
         return True
 
 
+class FlattenScatter(Pattern):
+    """scatter_elements into some of the entries of other axes, or combined in several rows -> scatter_nd into a vector."""
+
+    name = "flatten-scatter"
+    root: ClassVar[tuple[type[Operation], ...]] = (ScatterElementsOp,)
+
+    def rewrite(self, op: ScatterElementsOp, rewriter: CountedRewriter) -> bool:
+        shape, places = shape_of(op.x), shape_of(op.indices)
+        if DYNAMIC in (*shape, *places) or 0 in (*shape, *places) or not shape or prod(shape) >= LARGEST_EXACT["i32"]:
+            return False
+        axis = op.axis.value.data % len(shape)
+        others = [(n, p) for a, (n, p) in enumerate(zip(shape, places, strict=True)) if a != axis]
+        rows = prod(n for n, _ in others)
+        if all(n == p for n, p in others) and (op.reduction.data == "none" or rows == 1):
+            return False
+        made, strides = Made(), row_major(shape)
+        index = made.as_element(op.indices, i32)
+        front = made.put(AddOp(index, made.number(shape[axis], index)))
+        behind = made.put(CompareOp(index, made.number(0, index), predicate="lt"))
+        index = made.put(SelectOp(behind, front, index))
+        index = made.put(MulOp(index, made.number(strides[axis], index))) if strides[axis] > 1 else index
+        grid = np.indices(places)
+        starts = sum(grid[a] * strides[a] for a in range(len(shape)) if a != axis)
+        if len(shape) > 1:
+            index = made.put(AddOp(index, made.numbers(np.asarray(starts, np.int32), "starts")))
+        count = prod(places)
+        flat = ScatterNdOp(
+            made.shaped(op.x, (prod(shape),)),
+            made.shaped(index, (count, 1)),
+            made.shaped(op.updates, (count,)),
+            reduction=op.reduction.data,
+        )
+        result = made.shaped(made.put(flat), shape)
+        rewriter.replace(op, made.needed([result]), [result])
+        return True
+
+
 def _last(rank: int, axis: int) -> list[int]:
     """The permutation that brings an axis to the end."""
     return [*(i for i in range(rank) if i != axis), axis]
@@ -215,4 +254,6 @@ class ExpandIndexingPass(GePass):
     numerics = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [ExpandOneHot(), SelectTriangle(), ScatterRows(), IndexLastAxis(), SplitTopK()])
+        apply_patterns(
+            op, [ExpandOneHot(), SelectTriangle(), ScatterRows(), FlattenScatter(), IndexLastAxis(), SplitTopK()]
+        )

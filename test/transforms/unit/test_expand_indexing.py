@@ -17,10 +17,16 @@ RNG = np.random.default_rng(3)
 
 
 def check(
-    op: str, inputs: dict[str, Any], constants: list[str], outputs: int = 1, soc: str = DEFAULT_SOC, **attributes: Any
+    op: str,
+    inputs: dict[str, Any],
+    constants: list[str],
+    outputs: int = 1,
+    soc: str = DEFAULT_SOC,
+    opset: int = 17,
+    **attributes: Any,
 ) -> list[str]:
     """All numbers are exact in fp16. Returns the types of the tasks."""
-    model = node_model(op, inputs, attributes, constants=constants, outputs=outputs)
+    model = node_model(op, inputs, attributes, constants=constants, outputs=outputs, opset=opset)
     feeds = {name: array for name, array in inputs.items() if name not in constants}
     found, types = chip_outputs(model, feeds, soc)
     for value, right in zip(found, onnxruntime_outputs(model, feeds), strict=True):
@@ -44,6 +50,23 @@ def test_one_hot(dtype: Any, axis: int, constants: list[str]) -> None:
 def test_gather_elements(x: tuple[int, ...], indices: tuple[int, ...], axis: int) -> None:
     places = RNG.integers(-x[axis], x[axis], indices)
     check("GatherElements", {"x": RNG.integers(-99, 99, x).astype(np.float32), "i": places}, [], axis=axis)
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "max"])
+@pytest.mark.parametrize(
+    ("x", "indices", "axis"), [((4, 9), (4, 5), 1), ((5, 7), (3, 6), 0), ((2, 3, 8), (1, 3, 4), 2)]
+)
+def test_scatter_elements(x: tuple[int, ...], indices: tuple[int, ...], axis: int, reduction: str) -> None:
+    """Into all rows or some of them; indices from both ends, each once where order would matter."""
+    order = np.argsort(RNG.random((*indices, x[axis])), axis=-1)
+    places = np.take_along_axis(order, np.zeros((*indices, 1), int), -1)[..., 0]
+    if reduction == "none":
+        shuffled = np.argsort(RNG.random([x[axis] if a == axis else n for a, n in enumerate(indices)]), axis=axis)
+        places = np.take(shuffled, range(indices[axis]), axis)
+    places = np.where(places % 2, places - x[axis], places)
+    numbers = {"x": RNG.integers(-3, 4, x), "i": places, "u": RNG.integers(-3, 4, indices)}
+    inputs = {name: value if name == "i" else value.astype(np.float32) for name, value in numbers.items()}
+    check("ScatterElements", inputs, [], axis=axis, reduction=reduction, opset=18)
 
 
 def top_k(x: Any, k: int, **attributes: Any) -> list[str]:

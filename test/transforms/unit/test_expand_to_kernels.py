@@ -52,6 +52,17 @@ def test_a_scale_each(dtype: Any, axis: int) -> None:
     check("QuantizeLinear", {**inputs, "x": x}, {"axis": axis}, constants=("s", "z"), opset=21)
 
 
+@pytest.mark.parametrize("count", [1, 5])
+def test_quantised_integers(count: int) -> None:
+    """onnxruntime has none of these: numpy."""
+    x = RNG.integers(-3000, 3000, (4, 5)).astype(np.int32)
+    scale, zero = RNG.uniform(5, 20, count).astype(np.float32), np.full(count, 7, np.int8)
+    inputs = {"x": x, "s": scale if count > 1 else scale[0], "z": zero if count > 1 else zero[0]}
+    model = node_model("QuantizeLinear", inputs, {"axis": 1}, constants=["s", "z"], opset=13)
+    found, _ = chip_outputs(model, {"x": x})
+    np.testing.assert_array_equal(found[0], np.clip(np.rint(x / scale) + 7, -128, 127))
+
+
 def test_a_scale_a_block() -> None:
     q = RNG.integers(-128, 128, (3, 10)).astype(np.int8)
     inputs = {
