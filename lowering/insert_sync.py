@@ -111,12 +111,12 @@ class _Writer:
 
     def forward(self, edges: dict[Edge, list[Life]]) -> None:
         """The flags inside lives."""
-        ordinals: dict[tuple[Block, Pipe, Pipe, str], int] = {}
+        ordinals: dict[tuple[Operation, Pipe, Pipe], int] = {}
         statements = self.text.ops
         for (i, p, j, q), holders in sorted(edges.items(), key=lambda item: item[0][2]):
             holder = min(holders, key=lambda life: life.alloc.slot.data)
             slot = holder.alloc.slot.data
-            key = holder.body, p, q, slot
+            key = holder.alloc, p, q
             ordinal = ordinals[key] = ordinals.get(key, -1) + 1
             count, index = _versions(holder)
             event = self.events.get(p, q, f"{slot}>", ordinal, count)

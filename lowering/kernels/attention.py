@@ -16,8 +16,9 @@ the last key may hold anything: L1 gets zeros there, and their scores a number t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
 from xdsl.ir import SSAValue
 
@@ -122,6 +123,9 @@ class AttentionWriter:
     tiling: AttentionTiling
     fixpipe: bool
 
+    L0: ClassVar[tuple[str, str, str, str]] = "q_l0a", "k_l0b", "weights_l0a", "v_l0b"
+    """Slots of both sides of both products."""
+
     def own(self, strip: Strip) -> tuple[int, int]:
         """(first, number) of the rows of a strip whose softmax the core computes."""
         return 0, strip.blocks * 16
@@ -196,6 +200,11 @@ class AttentionWriter:
         yield KeyTile(Expr(before), n1 - before, True)
 
     @property
+    def score_type(self) -> DType:
+        """Of scores that leave the Cube: where steps follow they are rounded as the operators would apart."""
+        return DType.F16 if self.shape.steps else DType.F32
+
+    @property
     def once(self) -> bool:
         """Whether one tile has all keys."""
         return self.tiling.nt >= self.shape.n1
@@ -242,14 +251,14 @@ class AttentionWriter:
     def scores(self, q: Buf, strip: Strip, keys: KeyTile) -> Buf:
         """A tile of scores behind the steps in UB, (keys, rows, 16) in fp32; those behind the last key are LOWEST."""
         kb, shape, mt, nt = self.kb, self.shape, strip.blocks, keys.blocks
-        l0a = kb.alloc("q_l0a", Space.L0A, (mt, shape.d1, 16, 16), DType.F16)
-        shape.q.to_l0(kb, l0a, q, Expr(), k_first=False)
         k = self.rows_of("k_l1", 1, strip, keys)
-        l0b = kb.alloc("k_l0b", Space.L0B, (shape.d1, nt, 16, 16), DType.F16)
+        l0b = kb.alloc(self.L0[1], Space.L0B, (shape.d1, nt, 16, 16), DType.F16)
         shape.k.to_l0(kb, l0b, k, Expr(), k_first=True)
+        l0a = kb.alloc(self.L0[0], Space.L0A, (mt, shape.d1, 16, 16), DType.F16)
+        shape.q.to_l0(kb, l0a, q, Expr(), k_first=False)
         l0c = kb.alloc("scores_l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
         kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, shape.d1 * 16, nt * 16), [])
-        raw = self.taken("scores", l0c, strip, DType.F16 if shape.steps else DType.F32)
+        raw = self.taken("scores", l0c, strip, self.score_type)
         rows = self.own(strip)[1]
         extents = (nt, rows, 16)
         wide = kb.alloc("scores", Space.UB, extents, DType.F32)
@@ -326,12 +335,12 @@ class AttentionWriter:
         """The sums of v's rows with the weights, as (e1, rows, 16) in UB; `weights`: None where other cores have them."""
         kb, e1, mt, nt = self.kb, self.shape.e1, strip.blocks, keys.blocks
         v = self.rows_of("v_l1", 2, strip, keys)
-        l0b = kb.alloc("v_l0b", Space.L0B, (nt, e1, 16, 16), DType.F16)
-        Side(k_rows=True).to_l0(kb, l0b, v, Expr(), k_first=True)
         l1 = kb.alloc("weights_l1", Space.L1, (nt, mt, 16, 16), DType.F16)
         self.give(l1, strip, weights)
-        l0a = kb.alloc("weights_l0a", Space.L0A, (mt, nt, 16, 16), DType.F16)
+        l0a = kb.alloc(self.L0[2], Space.L0A, (mt, nt, 16, 16), DType.F16)
         Side().to_l0(kb, l0a, l1, Expr(), k_first=False)
+        l0b = kb.alloc(self.L0[3], Space.L0B, (nt, e1, 16, 16), DType.F16)
+        Side(k_rows=True).to_l0(kb, l0b, v, Expr(), k_first=True)
         l0c = kb.alloc("sums_l0c", Space.L0C, (e1, mt, 16, 16), DType.F32)
         kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, nt * 16, e1 * 16), [])
         raw = self.taken("sums", l0c, strip, DType.F32)
@@ -377,9 +386,25 @@ class Running:
             kb.alloc(f"running_{slot}", Space.UB, shape, DType.F32)
             for slot, shape in (("top", (rows, 1)), ("total", (rows, 1)), ("sums", (e1, rows, 16)))
         ]
-        for buf, value in zip(bufs, (LOWEST, 0.0, 0.0), strict=True):
-            kb.vec("dup", kb.view(buf), imm=value)
-        return Running(kb, *bufs)
+        state = Running(kb, *bufs)
+        state.restart()
+        state.empty()
+        return state
+
+    def of(self, rows: int) -> Running:
+        """The same buffers for fewer rows."""
+        columns, _, lanes = self.sums.shape
+        sums = replace(self.sums, shape=(columns, rows, lanes))
+        return Running(self.kb, replace(self.top, shape=(rows, 1)), replace(self.total, shape=(rows, 1)), sums)
+
+    def restart(self) -> None:
+        """Maximum and sum of no keys."""
+        self.kb.vec("dup", self.kb.view(self.top), imm=LOWEST)
+        self.kb.vec("dup", self.kb.view(self.total), imm=0.0)
+
+    def empty(self) -> None:
+        """Weighted sums of no keys."""
+        self.kb.vec("dup", self.kb.view(self.sums), imm=0.0)
 
     def raise_top(self, top: Buf) -> None:
         """Makes `top` the maximum with the tiles before, and the sum so far relative to it; `settle` follows."""

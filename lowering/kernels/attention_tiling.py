@@ -70,16 +70,20 @@ class AttentionTiling:
     nt: int
 
 
-def choose_attention_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
-    """The shares with the fewest rows for the busiest core, and tiles that take up to all keys at once."""
+def _shares(shape: AttentionShape, soc: Soc) -> tuple[int, int]:
+    """Matrices along the longest batch axis and blocks of rows of a core: the fewest for the busiest one."""
     longest, others = max(shape.batch), prod(shape.batch) // max(shape.batch)
     shares: list[tuple[int, int, int, int]] = []
     for m_cores in range(1, min(soc.cores.aic, shape.m1) + 1):
         b_share = ceil_div(longest, min(longest, soc.cores.aic // m_cores))
         m_share = ceil_div(shape.m1, m_cores)
         shares.append((b_share * others * m_share, m_cores, b_share, m_share))
-    _, _, b_share, m_share = min(shares)
-    cores = 2 if soc.has("split") else 1  # that share the rows of a tile
+    return min(shares)[2:]
+
+
+def choose_attention_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
+    """The shares with the fewest rows for the busiest core, and tiles that take up to all keys at once."""
+    b_share, m_share = _shares(shape, soc)
     l0 = min(soc.buffers["l0a"], soc.buffers["l0b"]) // FRACTAL
     accumulators = soc.buffers["l0c"] // (2 * FRACTAL)
 
@@ -88,7 +92,7 @@ def choose_attention_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
             mt * (shape.d1 + nt) <= l0
             and nt * (shape.d1 + shape.e1) <= l0
             and mt * (nt + shape.e1) <= accumulators
-            and shape.ub_bytes(ceil_div(mt, cores), nt) <= soc.buffers["ub"]
+            and shape.ub_bytes(mt, nt) <= soc.buffers["ub"]
         )
 
     nt = largest(min(shape.n1, 16), lambda n: fits(1, n))
@@ -97,3 +101,30 @@ def choose_attention_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
     nt = even_tile(shape.n1, nt)
     mt = even_tile(m_share, largest(m_share, lambda m: fits(m, nt)))
     return AttentionTiling(b_share, m_share, mt, nt)
+
+
+MOST_KEYS = 32
+"""Blocks of keys that a team may take at once, where that is all of them."""
+
+
+def choose_team_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
+    """The same for a team, whose Vector cores have half of the rows of a tile each; both products take turns in L0."""
+    b_share, m_share = _shares(shape, soc)
+    l0a, l0b, l0c = (
+        soc.buffers[name] // size for name, size in (("l0a", FRACTAL), ("l0b", FRACTAL), ("l0c", 2 * FRACTAL))
+    )
+    widest = max(shape.d1, shape.e1)
+
+    def fits(mt: int, nt: int) -> bool:
+        rooms = mt * max(shape.d1, nt) <= l0a, nt * widest <= l0b, mt * (nt + shape.e1) <= l0c
+        l1 = 2 * (mt * (shape.d1 + nt) + nt * (shape.d1 + shape.e1)) * FRACTAL
+        return all(rooms) and l1 <= soc.buffers["l1"] and shape.ub_bytes(ceil_div(mt, 2), nt) <= soc.buffers["ub"]
+
+    if shape.n1 <= MOST_KEYS and fits(1, shape.n1):
+        nt = shape.n1
+    else:
+        nt = even_tile(shape.n1, largest(min(shape.n1, 16), lambda n: fits(1, n)) or 1)
+    mt = largest(m_share, lambda m: fits(m, nt))
+    if not mt:
+        raise NoKernel("a tile of 16 rows and 16 keys does not fit the chip")
+    return AttentionTiling(b_share, m_share, even_tile(m_share, mt), nt)

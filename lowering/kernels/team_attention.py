@@ -15,15 +15,15 @@ this is. q, k, v, matrices beside the scores and the result lie row by row. Zero
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.dialects.ascend.kernel import KernelOp
 from graph_engine.lowering.kernels.attention import AttentionWriter, Deal, KeyTile, Running, Strip
-from graph_engine.lowering.kernels.attention_tiling import AttentionShape, choose_attention_tiling
+from graph_engine.lowering.kernels.attention_tiling import AttentionShape, choose_team_tiling
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS, Side
 from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainSide, Rows, blocks_of
@@ -54,7 +54,7 @@ class PlainAttention:
 def build_team_attention(name: str, whole: PlainAttention, soc: Soc) -> KernelOp:
     """The kernel; arguments: q, k, v, the steps' inputs, [what is added to the last block of keys], [zeros], result."""
     shape = whole.inner
-    tiling = choose_attention_tiling(shape, soc)
+    tiling = choose_team_tiling(shape, soc)
     args = [Arg(n, (rows.extent,), DType.F16, "r") for n, rows in (("q", whole.q), ("k", whole.k), ("v", whole.v))]
     stored = {"matrix": (whole.m, shape.keys), "row": (shape.keys,), "number": ()}
     for number, side in enumerate(shape.inputs):
@@ -73,11 +73,23 @@ def build_team_attention(name: str, whole: PlainAttention, soc: Soc) -> KernelOp
     return kb.kernel
 
 
+@dataclass(frozen=True)
+class Unit:
+    """A tile of keys for a strip of rows; whether it is the strip's first, and its last."""
+
+    strip: Strip
+    keys: KeyTile
+    first: bool
+    last: bool
+
+
 @dataclass
 class _TeamWriter(AttentionWriter):
     """Writes what one core does; the writers of a team use the same words, and of each text its own part is left."""
 
     whole: PlainAttention
+
+    L0 = "l0a", "l0b", "l0a", "l0b"
 
     def zero_rows(self) -> Buf:
         return self.kb.args[-2]
@@ -87,50 +99,102 @@ class _TeamWriter(AttentionWriter):
             yield Strip(batch, at + rows[0], ceil_div(real, BLOCK), real)
 
     def own(self, strip: Strip) -> tuple[int, int]:
-        """A core for which no row is left computes the last one, for nobody."""
-        first, count = self.kb.own_share(strip.real)
-        return (first, count) if count else (first - 1, 1)
+        return self.kb.own_share(strip.real)
 
-    def works(self, strip: Strip) -> bool:
-        """Whether the core has rows of its own."""
-        return self.kb.own_share(strip.real)[1] > 0
+    def present(self, unit: Unit | None, second: bool) -> Unit | None:
+        """The tile, if the core has rows of it; else it keeps the order of what is exchanged in a half of its work."""
+        if unit is None or self.own(unit.strip)[1]:
+            return unit
+        if second:
+            self.ring("sums", self.shape.e1, unit.strip, DType.F32)
+        else:
+            self.ring("scores", unit.keys.blocks, unit.strip, self.score_type)
+            self.ring("weights", unit.keys.blocks, unit.strip, DType.F16, CoreKind.VECTOR_CORE)
+        return None
 
-    def tile(self, strip: Strip) -> None:
-        if self.once:
-            super().tile(strip)
-            return
-        q = self.queries(strip)
-        state = Running.begin(self.kb, self.own(strip)[1], self.shape.e1)
-        for keys, before in self.staggered():
-            top = self.weigh(q, strip, keys, state)[1] if keys is not None else None
+    def core(self, matrices: tuple[Expr, int], rows: tuple[Expr, int]) -> None:
+        """All tiles of all strips, of each the scores before the sums of the one before."""
+        kb = self.kb
+        self.begin()
+        most = ceil_div(min(self.tiling.mt * BLOCK, rows[1]), 2)
+        whole = None if self.once else Running.begin(kb, most, self.shape.e1)
+        held = kb.alloc("held", Space.UB, (most, 1), DType.F32)
+        q = None
+        for unit, before in self.units(matrices, rows):
+            restarts = unit is not None and unit.first and before is not None
+            unit, before = self.present(unit, second=False), self.present(before, second=True)
+            top = total = None
+            if whole is not None and before is not None and before.last:
+                state = whole.of(self.own(before.strip)[1])
+                kb.vec("adds", kb.view(held, 0, state.total.shape), kb.view(state.total), imm=0.0)
+            if unit is not None:
+                state = None if whole is None else whole.of(self.own(unit.strip)[1])
+                if unit.first:
+                    q = self.queries(unit.strip)
+                    if state is not None and restarts:
+                        state.restart()
+                assert q is not None
+                _, top, total = self.weigh(q, unit.strip, unit.keys, state)
             if before is not None:
-                state.add(self.weighted(strip, before, None))
-            if top is not None:
-                state.settle(top)
-        self.store(strip, state.sums, state.total)
+                sums = self.weighted(before.strip, before.keys, None)
+                if whole is not None:
+                    state = whole.of(sums.shape[1])
+                    state.add(sums)
+                    sums = state.sums
+                if before.last:
+                    self.store(before.strip, sums, replace(held, shape=(sums.shape[1], 1)))
+            if unit is not None and top is not None and total is not None:
+                if whole is None:
+                    kb.vec("adds", kb.view(held, 0, total.shape), kb.view(total), imm=0.0)
+                else:
+                    state = whole.of(top.shape[0])
+                    if restarts:
+                        state.empty()
+                    state.settle(top)
 
-    def staggered(self) -> Iterator[tuple[KeyTile | None, KeyTile | None]]:
-        """Each tile of keys with the one before it; None before the first and behind the last."""
-        n1, nt, rest = self.shape.n1, self.tiling.nt, self.shape.rest
-        full = (n1 - 1) // nt if rest else n1 // nt
-        before = None
-        if full:
-            yield KeyTile(Expr(), nt, False), None
-            before = KeyTile(Expr((full - 1) * nt), nt, False)
-        if full > 1:
-            with self.kb.loop(full - 1, "n") as i:
-                yield KeyTile(i * nt + nt, nt, False), KeyTile(i * nt, nt, False)
-        if full * nt < n1:
-            last = KeyTile(Expr(full * nt), n1 - full * nt, bool(rest))
-            yield last, before
-            before = last
-        yield None, before
+    def units(self, matrices: tuple[Expr, int], rows: tuple[Expr, int]) -> Iterator[tuple[Unit | None, Unit | None]]:
+        """Each tile with the one before it; None before the first and behind the last."""
+        batch, longest = self.shape.batch, self.shape.batch.index(max(self.shape.batch))
+        axes = [matrices if axis == longest else (Expr(), count) for axis, count in enumerate(batch)]
+        step, n1, nt = self.tiling.mt * BLOCK, self.shape.n1, self.tiling.nt
+        full_rows, last_rows = divmod(rows[1], step)
+        full_keys = (n1 - 1) // nt if self.shape.rest else n1 // nt
+        last_keys = n1 - full_keys * nt
+        counts = [*(count for _, count in axes), full_rows + (last_rows > 0), full_keys + (last_keys > 0)]
+        torn = [*(False for _ in axes), last_rows > 0, last_keys > 0]
+
+        def unit(at: Sequence[Expr]) -> Unit:
+            *which, i, n = at
+            strip_is_last, tile_is_last = (
+                place == Expr(count - 1) for place, count in zip((i, n), counts[-2:], strict=True)
+            )
+            real = last_rows if strip_is_last and last_rows else step
+            own = [start + place for (start, _), place in zip(axes, which, strict=True)]
+            strip = Strip(own, i * step + rows[0], ceil_div(real, BLOCK), real)
+            blocks = last_keys if tile_is_last and last_keys else nt
+            keys = KeyTile(n * nt, blocks, bool(tile_is_last and self.shape.rest))
+            return Unit(strip, keys, n == Expr(), tile_is_last)
+
+        def nest(at: list[Expr], before: Unit | None) -> Iterator[tuple[Unit | None, Unit | None]]:
+            if len(at) == len(counts):
+                yield unit(at), before
+                return
+            count, inner = counts[len(at)], [Expr(n - 1) for n in counts[len(at) + 1 :]]
+            yield from nest([*at, Expr()], before)
+            alike = count - 2 if torn[len(at)] else count - 1
+            if alike > 0:
+                with self.kb.loop(alike, "i") as i:
+                    yield from nest([*at, i + 1], unit([*at, i, *inner]))
+            if torn[len(at)] and count > 1:
+                yield from nest([*at, Expr(count - 1)], unit([*at, Expr(count - 2), *inner]))
+
+        yield from nest([], None)
+        yield None, unit([Expr(count - 1) for count in counts])
 
     def weigh(self, q: Buf, strip: Strip, keys: KeyTile, state: Running | None) -> tuple[Buf, Buf, Buf]:
         weights, top, total = super().weigh(q, strip, keys, state)
         ring = self.ring("weights", keys.blocks, strip, DType.F16, CoreKind.VECTOR_CORE)
-        if self.works(strip):
-            self.kb.copy(self.half(ring, strip), self.kb.view(weights))
+        self.kb.copy(self.half(ring, strip), self.kb.view(weights))
         return weights, top, total
 
     def give(self, l1: Buf, strip: Strip, weights: Buf | None) -> None:
@@ -163,7 +227,7 @@ class _TeamWriter(AttentionWriter):
     def rows_of(self, slot: str, number: int, strip: Strip, keys: KeyTile) -> Buf:
         rows, columns = (self.whole.k, self.whole.d) if number == 1 else (self.whole.v, self.whole.e)
         span = keys.at * BLOCK, self.keys_in(keys)
-        return self.loaded_rows(slot + "_last" * keys.ragged, number, rows, strip, span, columns)
+        return self.loaded_rows(slot, number, rows, strip, span, columns)
 
     def keys_in(self, keys: KeyTile) -> int:
         """The keys of a tile that there are."""
@@ -180,9 +244,10 @@ class _TeamWriter(AttentionWriter):
 
     def matrix(self, slot: str, source: Buf, which: Expr, strip: Strip, keys: KeyTile) -> SSAValue:
         kb, (first, count), width = self.kb, self.own(strip), self.keys_in(keys)
-        buf = kb.alloc(slot + "_last" * keys.ragged, Space.UB, (keys.blocks, count, 16), DType.F16)
+        buf = kb.alloc(slot, Space.UB, (keys.blocks, count, 16), DType.F16)
         if keys.ragged:
-            kb.vec("dup", kb.view(buf, (keys.blocks - 1) * count * 16, (count, 16)), imm=0.0)
+            last = (count, 16)
+            kb.copy(kb.view(buf, (keys.blocks - 1) * count * 16, last), kb.view(self.zero_rows(), 0, last, (0, 1)))
         at = (which * self.whole.m + strip.at + first) * self.shape.keys + keys.at * BLOCK
         for block, (rows, blocks, size) in blocks_of(count, width):
             there = kb.view(source, at + block * BLOCK, (blocks, rows, size), (BLOCK, self.shape.keys, 1))
@@ -190,8 +255,6 @@ class _TeamWriter(AttentionWriter):
         return kb.view(buf)
 
     def write(self, strip: Strip, out: Buf) -> None:
-        if not self.works(strip):
-            return
         kb, result, (first, count) = self.kb, self.whole.result, self.own(strip)
         at = result.at(strip.batch, strip.at + first, Expr())
         for block, (rows, blocks, size) in blocks_of(count, self.whole.e):
