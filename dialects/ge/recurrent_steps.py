@@ -7,7 +7,18 @@ from typing import ClassVar
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
-from graph_engine.dialects.ge.core import TENSOR, Cost, GeOp, Tensor, bytes_of, elements_of, shape_of, shape_text, typed
+from graph_engine.dialects.ge.core import (
+    TENSOR,
+    Cost,
+    GeOp,
+    Tensor,
+    Trait,
+    bytes_of,
+    elements_of,
+    shape_of,
+    shape_text,
+    typed,
+)
 from graph_engine.dialects.ge.interning import string_attr
 from graph_engine.dialects.ge.properties import string_prop
 from graph_engine.dialects.ge.recurrence import DIRECTIONS
@@ -27,6 +38,7 @@ class RecurrentStepsOp(GeOp):
     """
 
     name = "ge.recurrent_steps"
+    TRAITS: ClassVar[frozenset[Trait]] = frozenset({Trait.HEAVY})
     VECTOR_OPERATIONS: ClassVar[int] = 4
 
     given = operand_def(TENSOR)

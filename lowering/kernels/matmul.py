@@ -207,6 +207,8 @@ def _judged(
         return None
     tile = replace(wide, nt=nt, nc=wide.nc // parts)
     mt, kt = tile.mt, tile.kt
+    if 2 * FRACTAL_ELEMENTS * DType.F32.bytes * mt * parts * nt > soc.buffers["l0c"]:
+        return None
     m_tiles, n_tiles = -(-m_share // mt), -(-n_share // nt)
     if (held == LEFT and n_tiles == 1) or (held == RIGHT and m_tiles == 1):
         return None

@@ -222,6 +222,26 @@ def elementwise() -> Built:
     return b.model("y"), {"x": integers((19, 130), 50), "r": integers((130,), 20, 1), "c": integers((19, 1), 7, 2)}
 
 
+def shared_depth() -> Built:
+    """A product of one row and few columns, whose K cores share, with bias and ReLU."""
+    b = GraphBuilder()
+    x = b.input("x", (1, 7680))
+    y = b.node("Gemm", [x, b.constant("w", integers((7680, 10), 1)), b.constant("b", integers((10,), 9, 1))])
+    b.node("Relu", [y], "y")
+    return b.model("y"), {"x": integers((1, 7680), 1, 2)}
+
+
+def recurrence() -> Built:
+    """A bidirectional LSTM, rows of the batch in two parts, with states at the start."""
+    b = GraphBuilder()
+    shapes = {"x": (4, 9, 20), "h": (2, 9, 32), "c": (2, 9, 32)}
+    x, h, c = (b.input(name, shape) for name, shape in shapes.items())
+    sizes = {"w": (2, 128, 20), "r": (2, 128, 32), "b": (2, 256)}
+    w, r, bias = (b.constant(name, normal(shape, i) / 4) for i, (name, shape) in enumerate(sizes.items()))
+    b.node("LSTM", [x, w, r, bias, "", h, c], "y", direction="bidirectional", hidden_size=32)
+    return b.model("y"), {name: normal(shape, i) for i, (name, shape) in enumerate(shapes.items())}
+
+
 CASES: dict[str, Callable[[], Built]] = {
     function.__name__: function
     for function in (
@@ -235,6 +255,8 @@ CASES: dict[str, Callable[[], Built]] = {
         transposition,
         gathering,
         elementwise,
+        shared_depth,
+        recurrence,
     )
 }
 """One of each kind of kernel; integers wherever fp16 is exact, so that any other byte is out of bound."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from harness.agreement import tasks_of
 from harness.judge import onnxruntime_outputs
 from harness.on_the_chip import chip_outputs
 from hypothesis import given, settings
@@ -16,7 +17,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from graph_engine.dialects.ge.evaluate import evaluate_block
 from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.lowering.emit_program import emit_program
+from graph_engine.pipelines.compile import compile_module
 from graph_engine.pipelines.context import make_context
+from graph_engine.target_ascend.om.program import AicpuCall
 from graph_engine.transforms.expand_recurrence import ExpandRecurrencePass
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -174,6 +178,16 @@ def test_one_task_of_all_steps(kind: str, task: str) -> None:
     types = on_the_chip(*layer(kind, (16, 1, 24, 64), direction="bidirectional", **options))
     assert types.count(task) == types.count("MatMulV2") == 1
     assert len(types) <= 8
+
+
+@pytest.mark.parametrize("mode", ["allow_fp32_to_fp16", "allow_mix_precision"])
+def test_in_fp16_where_products_are(mode: str) -> None:
+    """What the Cube computes is rounded in these modes, the rest is not: the kernel belongs to the Cube."""
+    module = import_onnx(layer("LSTM", (4, 2, 16, 32))[0])
+    compile_module(module, pipeline={"precision_mode": mode})
+    tasks = tasks_of(emit_program(module))
+    assert not any(isinstance(task, AicpuCall) for task in tasks)
+    assert "DynamicRNN" in [task.type for task in tasks]
 
 
 @settings(max_examples=6, deadline=None)
