@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp, f16, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ascend.spaces import row_major
@@ -26,7 +26,8 @@ from graph_engine.dialects.ge.core import DYNAMIC, GeOp, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, MulOp
 from graph_engine.dialects.ge.indexing import GatherElementsOp, OneHotOp, ScatterElementsOp, ScatterNdOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
-from graph_engine.dialects.ge.logic import CompareOp, OrOp, SelectOp
+from graph_engine.dialects.ge.logic import AndOp, CompareOp, OrOp, SelectOp
+from graph_engine.dialects.ge.reduction import ReduceMaxOp, ReduceSumOp
 from graph_engine.dialects.ge.repetition import ExpandOp
 from graph_engine.dialects.ge.selection import TopKOp
 from graph_engine.dialects.ge.shape import TransposeOp, TriluOp
@@ -40,6 +41,8 @@ LARGEST_EXACT = {"f16": 1 << 11, "f32": 1 << 11, "i32": 1 << 31, "i64": 1 << 31}
 
 TRIANGLES = (*LARGEST_EXACT, "i8", "ui8", "i16", "ui16", "ui32", "ui64", "i1")
 """Element types of matrices of which triangles are taken."""
+RANKED, MOST_RANKED = ("i32", "ui32", "i64", "ui64"), 512
+"""Element types of rows in which each element is compared with each other, and elements of such a row at most."""
 PARTS, LONGEST_PART = 8, 2048
 """Parts of a row from which the largest elements are taken side by side, and elements of a part at most."""
 
@@ -240,6 +243,37 @@ class SplitTopK(Pattern):
         return True
 
 
+class RankIntegers(Pattern):
+    """top_k of integers -> for each element how many come before it, and for each of these numbers whose it is."""
+
+    name = "rank-integers"
+    root: ClassVar[tuple[type[Operation], ...]] = (TopKOp,)
+
+    def rewrite(self, op: TopKOp, rewriter: CountedRewriter) -> bool:
+        shape, k = shape_of(op.x), op.k.value.data
+        if DYNAMIC in shape or 0 in shape or op.axis.value.data % len(shape) != len(shape) - 1 or op.count is not None:
+            return False
+        *lead, row = shape
+        if element_name(element_of(op.x)) not in RANKED or row > MOST_RANKED or k < 1:
+            return False
+        made = Made()
+        mine, other = made.shaped(op.x, (*lead, row, 1)), made.shaped(op.x, (*lead, 1, row))
+        before = made.put(CompareOp(other, mine, predicate="gt" if op.largest.value.data else "lt"))
+        equal = made.put(CompareOp(other, mine, predicate="eq"))
+        earlier = made.numbers(np.tri(row, k=-1, dtype=np.bool_), "earlier")
+        first = made.put(OrOp(before, made.put(AndOp(equal, earlier))))
+        rank = made.put(ReduceSumOp(made.as_element(first, f16), axes=[len(shape)], keepdims=False))
+        slots = made.numbers(np.arange(k, dtype=np.float16)[:, None], "slots")
+        found = made.put(CompareOp(made.shaped(rank, (*lead, 1, row)), slots, predicate="eq"))
+        counter = made.numbers(np.arange(row, dtype=np.float16), "counter")
+        nowhere = made.numbers(np.zeros(1, np.float16), "nowhere")
+        places = made.put(ReduceMaxOp(made.put(SelectOp(found, counter, nowhere)), axes=[len(shape)], keepdims=False))
+        places = made.as_element(places, i64)
+        results = [made.put(GatherElementsOp(op.x, places, axis=-1)), places]
+        rewriter.replace(op, made.needed(results), results)
+        return True
+
+
 def _along_last(op: GeOp, operands: Sequence[SSAValue]) -> GeOp:
     """The operator on other operands, along the last axis."""
     build: Callable[..., GeOp] = type(op)  # pyright: ignore[reportAssignmentType]
@@ -255,5 +289,14 @@ class ExpandIndexingPass(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(
-            op, [ExpandOneHot(), SelectTriangle(), ScatterRows(), FlattenScatter(), IndexLastAxis(), SplitTopK()]
+            op,
+            [
+                ExpandOneHot(),
+                SelectTriangle(),
+                ScatterRows(),
+                FlattenScatter(),
+                IndexLastAxis(),
+                RankIntegers(),
+                SplitTopK(),
+            ],
         )

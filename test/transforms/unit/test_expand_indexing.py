@@ -90,6 +90,15 @@ def test_top_k_of_equal_and_largest_elements() -> None:
     top_k(-x, 6, largest=0)
 
 
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3"])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("largest", [0, 1])
+def test_top_k_of_integers(largest: int, dtype: Any, soc: str) -> None:
+    scale = 2**40 if dtype is np.int64 else 2**20
+    x = (RNG.integers(-9, 9, (3, 70)) * scale + RNG.integers(0, 2, (3, 70))).astype(dtype)
+    top_k(x, 40, largest=largest, soc=soc)
+
+
 @pytest.mark.parametrize("shape", [(20003,), (2, 4100)], ids=str)
 def test_top_k_of_long_rows(shape: tuple[int, ...]) -> None:
     x = RNG.integers(0, 2000, shape).astype(np.float32)
