@@ -14,7 +14,12 @@ from typing import Any, Self
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
-from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct
+from xdsl.irdl.operations import (
+    AfterVariadicSingleAccessor,
+    BeforeVariadicSingleAccessor,
+    UniqueVariadicAccessor,
+    VarIRConstruct,
+)
 
 
 def operands_of(op: Operation) -> tuple[SSAValue, ...]:
@@ -30,6 +35,10 @@ def _result(index: int) -> Callable[[Operation], SSAValue]:
     return lambda op: tuple.__getitem__(op.results, index)
 
 
+def _operands(accessor: UniqueVariadicAccessor) -> Callable[[Operation], Sequence[SSAValue]]:
+    return lambda op: accessor.index(op._operands)  # pyright: ignore[reportPrivateUsage]
+
+
 _GETTERS = {VarIRConstruct.OPERAND: _operand, VarIRConstruct.RESULT: _result}
 
 
@@ -41,6 +50,10 @@ class OperatorClass(ABCMeta):
     def __setattr__(cls, name: str, value: Any) -> None:
         if isinstance(value, BeforeVariadicSingleAccessor) and value.construct in _GETTERS:
             value = property(_GETTERS[value.construct](value.idx))
+        elif isinstance(value, AfterVariadicSingleAccessor) and value.construct in _GETTERS:
+            value = property(_GETTERS[value.construct](value.idx - value.num_defs))
+        elif isinstance(value, UniqueVariadicAccessor) and value.construct is VarIRConstruct.OPERAND:
+            value = property(_operands(value))
         super().__setattr__(name, value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
@@ -121,10 +122,15 @@ def strides_of(ty: Attribute) -> tuple[int, ...]:
 def dtype_of(ty: Attribute) -> DType:
     """Element type of a memref type. Raises VerifyException for one that no instruction takes."""
     assert isinstance(ty, MemRefType)
+    return _dtype_of(ty.element_type)
+
+
+@cache
+def _dtype_of(element: Attribute) -> DType:
     try:
-        return DType.from_mlir(str(ty.element_type))
+        return DType.from_mlir(str(element))
     except KeyError:
-        raise VerifyException(f"element type {ty.element_type} is unknown to the instruction set") from None
+        raise VerifyException(f"element type {element} is unknown to the instruction set") from None
 
 
 SPACES: list[type[Attribute]] = [GmAttr, L1Attr, L0aAttr, L0bAttr, L0cAttr, UbAttr, BtAttr, FbAttr]
