@@ -41,6 +41,7 @@ from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patte
 from graph_engine.transforms.made_operators import Made
 from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import known
+from graph_engine.transforms.remarks import missed, passed
 
 BLOCK = 16
 """Units of a gate are filled up to a multiple of it: the columns of a fractal."""
@@ -251,33 +252,39 @@ def _gru(layer: _Layer, given: SSAValue, states: States) -> tuple[SSAValue, ...]
     return (result,)
 
 
-def _in_one_loop(op: RecurrentOp, soc: Soc) -> bool:
-    """Whether one kernel has all steps: a core has a Cube and a Vector unit, the weights fit its L1, and the cell is the usual."""
+def _apart(op: RecurrentOp, soc: Soc, alive: SSAValue | None) -> tuple[str, str] | None:
+    """Why steps are tasks of their own (a word, a sentence); None where one kernel has them all."""
     values = op.attribute_values()
     usual = {"ge.lstm": ["sigmoid", "tanh", "tanh"], "ge.gru": ["sigmoid", "tanh"]}.get(op.name)
     directions, rows, hidden = shape_of(op.r)
     units = -(-hidden // BLOCK) * BLOCK
-    constant = all(known(value) is not None for value in (op.w, op.r, op.b))
-    if (
-        soc.has("split")
-        or usual is None
-        or values["activations"] != usual * directions
-        or values["clip"]
-        or not constant
-    ):
-        return False
+    if soc.has("split"):
+        return "chip", "no core has both a Cube and a Vector unit"
+    if alive is not None:
+        return "lengths", "sequences may end early"
+    if any(known(value) is None for value in (op.w, op.r, op.b)):
+        return "constant", "weights are none"
+    same = usual is not None and values["activations"] == usual * directions and not values["clip"]
     if isinstance(op, LstmOp):
         peepholes = known(op.p)
-        plain = peepholes is not None and not peepholes.numbers().any()
-        if not plain or values["input_forget"] or values["quantize_state"]:
-            return False
-    elif not values["linear_before_reset"]:
-        return False
+        same = same and peepholes is not None and not peepholes.numbers().any()
+        same = same and not values["input_forget"] and not values["quantize_state"]
+    elif isinstance(op, GruOp):
+        same = same and values["linear_before_reset"]
+    if not same:
+        return "cell", f"the cell is not the usual one of an LSTM, or of a GRU with linear_before_reset ({op.name})"
     weights = 2 * units * units * (rows // hidden)
+    if weights + 4 * BLOCK * units > soc.buffers["l1"]:
+        return "size", f"{weights} bytes of recurrent weights do not fit L1"
     # Nothing hides the weights, which one core loads; step by step each task has a launch.
     loading_us = weights / soc.path("gm", "l1", "ddr").bytes_per_cycle / soc.freq_mhz.cube
     launches_us = shape_of(op.x)[0] * directions * STEP_TASKS * soc.overheads.kernel_task_us
-    return weights + 4 * BLOCK * units <= soc.buffers["l1"] and loading_us < launches_us
+    if loading_us >= launches_us:
+        return (
+            "cost",
+            f"a core takes {loading_us:.0f} us to load the recurrent weights, launches of all steps {launches_us:.0f}",
+        )
+    return None
 
 
 def _one_loop(graph: Made, op: RecurrentOp) -> list[SSAValue]:
@@ -361,15 +368,18 @@ class ExpandRecurrence(Pattern):
         shape, directions = shape_of(op.x), shape_of(op.r)[0]
         if DYNAMIC in shape or 0 in shape or element_name(element_of(op.x)) not in ("f16", "f32"):
             return False
-        looping = Made()
-        if _in_one_loop(op, self.soc) and _alive(looping, op, shape[0], shape[1]) is None:
-            results = _one_loop(looping, op)
-            rewriter.replace(op, looping.needed(results), results)
-            return True
-        if shape[0] * directions > MOST_STEPS or (isinstance(op, LstmOp) and op.quantize_state.value.data):
-            return False
         graph = Made()
         alive = _alive(graph, op, shape[0], shape[1])
+        if (reason := _apart(op, self.soc, alive)) is None:
+            results = _one_loop(graph, op)
+            passed("StepsInOneKernel", op, f"one kernel loops over {shape[0]} steps", steps=shape[0])
+            rewriter.replace(op, graph.needed(results), results)
+            return True
+        if shape[0] * directions > MOST_STEPS or (isinstance(op, LstmOp) and op.quantize_state.value.data):
+            graph.needed([])
+            return False
+        guard, why = reason
+        missed("StepsApart", op, f"each of {shape[0]} steps is tasks of its own: {why}", guard=guard)
         runs = [_steps(_Layer(graph, op, d), CELLS[type(op)], alive) for d in range(directions)]
         results = [graph.joined([y for y, _ in runs], 1)]
         results += [graph.joined(lasts, 0) for lasts in zip(*(lasts for _, lasts in runs), strict=True)]

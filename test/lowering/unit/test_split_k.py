@@ -18,6 +18,7 @@ from graph_engine.lowering.selection import split_k
 from graph_engine.pipelines.compile import compile_module
 from graph_engine.target_ascend.om.program import Program
 from graph_engine.target_ascend.runtime.device import run
+from graph_engine.transforms.remarks import Remark, listening
 
 SOCS = ["Ascend310P3", "Ascend910B3", "Ascend310", "Ascend950PR"]
 SUM = "AddN"
@@ -123,3 +124,13 @@ def test_not_where_it_does_not_pay(soc: str, shape: tuple[int, int, int]) -> Non
     b = GraphBuilder()
     y = b.node("MatMul", [b.input("x", shape[:2]), b.weight(shape[1:])])
     assert SUM not in types(compiled(b.model(y), soc))
+
+
+def test_the_remark_tells_both_times() -> None:
+    b = GraphBuilder()
+    y = b.node("MatMul", [b.input("x", (1, 8192)), b.weight((8192, 16))])
+    remarks: list[Remark] = []
+    with listening(remarks.append):
+        compiled(b.model(y), "Ascend310P3")
+    (remark,) = (remark for remark in remarks if remark.name == "SplitK")
+    assert remark.args["parts"] == 8 and 0 < remark.args["us"] < remark.args["whole_us"]

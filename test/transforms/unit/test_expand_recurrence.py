@@ -22,6 +22,7 @@ from graph_engine.pipelines.compile import compile_module
 from graph_engine.pipelines.context import make_context
 from graph_engine.target_ascend.om.program import AicpuCall
 from graph_engine.transforms.expand_recurrence import ExpandRecurrencePass
+from graph_engine.transforms.remarks import Remark, listening
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -119,35 +120,39 @@ def test_what_stays_one_operator() -> None:
     assert "ge.lstm" in [op.name for op in expanded(model).walk()]
 
 
-LOOPING: list[tuple[str, dict[str, Any], bool]] = [
-    ("LSTM", {}, True),
-    ("LSTM", {"direction": "bidirectional", "states": False}, True),
-    ("GRU", {"linear_before_reset": 1}, True),
-    ("GRU", {}, False),
-    ("RNN", {}, False),
-    ("LSTM", {"lengths": True}, False),
-    ("LSTM", {"peepholes": True}, False),
-    ("LSTM", {"constants": False}, False),
-    ("LSTM", {"clip": 0.5}, False),
-    ("LSTM", {"input_forget": 1}, False),
-    ("LSTM", {"activations": ["Sigmoid", "Softsign", "Tanh"]}, False),
+APART: list[tuple[str, tuple[int, int], dict[str, Any], str]] = [
+    # kind, (steps, units), options, the guard of the remark, "" where one kernel has all steps
+    ("LSTM", (4, 16), {}, ""),
+    ("LSTM", (4, 16), {"direction": "bidirectional", "states": False}, ""),
+    ("GRU", (4, 16), {"linear_before_reset": 1}, ""),
+    ("GRU", (4, 16), {}, "cell"),
+    ("RNN", (4, 16), {}, "cell"),
+    ("LSTM", (4, 16), {"lengths": True}, "lengths"),
+    ("LSTM", (4, 16), {"peepholes": True}, "cell"),
+    ("LSTM", (4, 16), {"constants": False}, "constant"),
+    ("LSTM", (4, 16), {"clip": 0.5}, "cell"),
+    ("LSTM", (4, 16), {"input_forget": 1}, "cell"),
+    ("LSTM", (4, 16), {"activations": ["Sigmoid", "Softsign", "Tanh"]}, "cell"),
+    ("LSTM", (1, 64), {}, ""),
+    ("LSTM", (1, 256), {}, "cost"),
+    ("LSTM", (16, 256), {}, ""),
+    ("LSTM", (64, 512), {}, "size"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "options", "loops"), LOOPING, ids=str)
-def test_what_one_kernel_loops_over(kind: str, options: dict[str, Any], loops: bool) -> None:
-    model, _ = layer(kind, (4, 2, 5, 16), **options)
-    for soc, own in (("Ascend310P3", loops), ("Ascend310B1", loops), ("Ascend910B3", False)):
-        assert ("ge.recurrent_steps" in [op.name for op in expanded(model, soc).walk()]) == own
-
-
-@pytest.mark.parametrize(
-    ("steps", "hidden", "loops"), [(1, 64, True), (1, 256, False), (16, 256, True), (64, 512, False)]
-)
-def test_where_a_loop_pays(steps: int, hidden: int, loops: bool) -> None:
-    """One core loads all weights, which must fit its L1."""
-    model, _ = layer("LSTM", (steps, 1, 8, hidden))
-    assert ("ge.recurrent_steps" in [op.name for op in expanded(model, "Ascend310P3").walk()]) == loops
+@pytest.mark.parametrize(("kind", "sizes", "options", "guard"), APART, ids=str)
+def test_what_one_kernel_loops_over(kind: str, sizes: tuple[int, int], options: dict[str, Any], guard: str) -> None:
+    model, _ = layer(kind, (sizes[0], 2, 5, sizes[1]), **options)
+    for soc, expected in (("Ascend310P3", guard), ("Ascend310P1", guard), ("Ascend910B3", "chip")):
+        remarks: list[Remark] = []
+        with listening(remarks.append):
+            operators = [op.name for op in expanded(model, soc).walk()]
+        assert ("ge.recurrent_steps" in operators) == (not expected)
+        (remark,) = remarks
+        assert (remark.name, remark.args.get("guard", "")) == (
+            "StepsApart" if expected else "StepsInOneKernel",
+            expected,
+        )
 
 
 def on_the_chip(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[str]:
