@@ -9,6 +9,7 @@ from graph_engine.dialects.ge.core import DYNAMIC
 from graph_engine.dialects.ge.elementwise import AbsOp, AddOp, DivOp, LeakyReluOp, MulOp, SubOp
 from graph_engine.dialects.ge.interning import numpy_dtype
 from graph_engine.dialects.ge.logic import CompareOp, SelectOp
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.frontend_onnx.elementwise import unary
 from graph_engine.frontend_onnx.node import Converter, Node, dtype_of, shape_of
@@ -79,7 +80,7 @@ def shrink(node: Node) -> SSAValue:
 def prelu(node: Node) -> SSAValue:
     """`ge.prelu`, with one constant slope `ge.leaky_relu`; before opset 7 a slope of several elements has one a channel."""
     x, one = node.operand(0), node.known(1)
-    if one is not None and one.size == 1 and len(one.shape) <= len(shape_of(x)) and dtype_of(x) in ("f16", "f32"):
+    if one is not None and one.size == 1 and len(one.shape) <= len(shape_of(x)) and dtype_of(x) in DEVICE_FLOATS:
         return node.emit(LeakyReluOp(x, alpha=float(one.item())))
     slope = node.operand(1)
     rank, shape = len(shape_of(x)), shape_of(slope)

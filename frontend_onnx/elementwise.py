@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from graph_engine.dialects.ge import elementwise as ge
 from graph_engine.dialects.ge.core import GeOp
 from graph_engine.dialects.ge.interning import numpy_dtype
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.dialects.ge.shape import ReshapeOp
 from graph_engine.frontend_onnx.dtypes import element_of_onnx
 from graph_engine.frontend_onnx.node import (
@@ -109,7 +110,7 @@ def clip(node: Node) -> SSAValue:
         return node.emit(ge.ClipOp(x, min=node.float("min", -ge.FLOAT32_MAX), max=node.float("max", ge.FLOAT32_MAX)))
     bounds = [node.known(index) for index in (1, 2)]
     given = [index for index in (1, 2) if node.has(index)]
-    if dtype_of(x) in ("f16", "f32") and all(bounds[index - 1] is not None for index in given):
+    if dtype_of(x) in DEVICE_FLOATS and all(bounds[index - 1] is not None for index in given):
         low, high = (None if bound is None else float(bound.item()) for bound in bounds)
         if not given:
             return x

@@ -18,6 +18,7 @@ from graph_engine.dialects.encodings import Encoding
 from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.dialects.layout import fractal_nz, is_plain, nc1hwc0
 from graph_engine.errors import GraphEngineError
 from graph_engine.transforms.fusion import single_user
@@ -58,7 +59,7 @@ def wanted_formats(text: str, names: Sequence[str], values: Sequence[SSAValue], 
 def _unfit(value: SSAValue, form: str) -> str:
     """Why a tensor cannot have the format; empty if it can."""
     shape = shape_of(value)
-    if element_name(element_of(value)) not in ("f16", "f32"):
+    if element_name(element_of(value)) not in DEVICE_FLOATS:
         return f"its elements are {element_name(element_of(value))}, not floats"
     if not (len(shape) == 4 if form == "NC1HWC0" else len(shape) >= 2):
         return f"it has {len(shape)} axes, not {FORMATS[form][1]}"

@@ -19,6 +19,7 @@ from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.target_ascend.soc.soc import Soc
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.epilogue_time import leaving_gain_us
@@ -45,7 +46,7 @@ def obstacle(user: Operation, value: SSAValue, anchor: Anchor, soc: Soc) -> tupl
         return "operator", f"its reader {inside} left with {kernel}" if left else f"its reader {kernel} is a kernel"
     if not isinstance(user, GeOp) or not user.has(Trait.ELEMENTWISE) or user.has(Trait.HOST):
         return "operator", f"{user.name} is no elementwise operator of the Vector unit"
-    if isinstance(user, CastOp) or element_name(element_of(value)) not in ("f16", "f32"):
+    if isinstance(user, CastOp) or element_name(element_of(value)) not in DEVICE_FLOATS:
         return "element-type", f"{user.name} does not compute in the type of the accumulator"
     if user.result.type != value.type:
         return "shape", f"{user.name} broadcasts the result to {list(shape_of(user.result))}"

@@ -22,6 +22,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import AddOp, DivOp, MulOp, SqrtOp, SubOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.normalization import BatchNormOp
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.transforms.batch_norm import affine_of
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.made_operators import MadeInFp32
@@ -59,7 +60,7 @@ class ExpandLateBatchNorm(Pattern):
         shape = shape_of(op.x)
         if all(known(value) is not None for value in op.operands[1:]) or DYNAMIC in shape:
             return False
-        if element_name(element_of(op.x)) not in ("f16", "f32"):
+        if element_name(element_of(op.x)) not in DEVICE_FLOATS:
             return False
         made = MadeInFp32()
         form = (1, shape[1], *(1 for _ in shape[2:]))

@@ -25,6 +25,7 @@ from graph_engine.dialects.ge.core import GeOp, Trait, element_of, shape_of
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.logic import works_on_masks
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import gather, graphs, only_reader, single_user, why_not_single
 from graph_engine.transforms.pass_base import EXACT, GePass
@@ -37,7 +38,7 @@ def fusible(op: object) -> bool:
         return False
     if op.has(Trait.HOST):
         return works_on_masks(op)
-    return element_name(element_of(op.result)) in ("f16", "f32")
+    return element_name(element_of(op.result)) in DEVICE_FLOATS
 
 
 def belongs(value: SSAValue, root: GeOp, floats: Attribute) -> bool:

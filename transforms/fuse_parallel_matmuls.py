@@ -36,6 +36,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, element_of, elements_of, shap
 from graph_engine.dialects.ge.heads import SplitHeadsOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.dialects.ge.shape import ReshapeOp, SliceOp
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 from graph_engine.transforms.driver import RewriteContext
@@ -50,7 +51,7 @@ def may_join(op: Operation) -> bool:
     """Whether an operator is a product with a constant matrix and at most one constant value a column."""
     if not isinstance(op, MatmulOp) or op.transpose_a.value.data or DYNAMIC in shape_of(op.result):
         return False
-    if element_name(element_of(op.result)) not in ("f16", "f32"):
+    if element_name(element_of(op.result)) not in DEVICE_FLOATS:
         return False
     bias, columns = known(op.bias), shape_of(op.result)[-1:]
     return (

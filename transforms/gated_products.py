@@ -22,6 +22,7 @@ from graph_engine.dialects.ge.elementwise import BinaryOp, CastOp, UnaryOp
 from graph_engine.dialects.ge.gated import beside
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.target_ascend.soc.soc import Soc
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.epilogue_time import leaving_gain_us
@@ -56,7 +57,7 @@ def members_of(join: BinaryOp) -> list[Operation] | None:
     (one, one_gates), (other, other_gates) = sides[0], sides[1]
     if one is other or not beside(one, other) or {one.result.type, other.result.type} != {join.result.type}:
         return None
-    if element_name(element_of(one.result)) not in ("f16", "f32") or DYNAMIC in shape_of(one.result):
+    if element_name(element_of(one.result)) not in DEVICE_FLOATS or DYNAMIC in shape_of(one.result):
         return None
     if any(known(op.b) is None or len(shape_of(op.b)) != 2 for op in (one, other)):
         return None

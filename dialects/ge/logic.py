@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def
 from graph_engine.dialects.ge.core import TENSOR, GeOp, Tensor, Trait, element_of, shape_of, typed
 from graph_engine.dialects.ge.elementwise import BinaryOp, broadcast_shapes
 from graph_engine.dialects.ge.interning import bool_attr, element_name, shape_of_type, string_attr, tensor_type
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.dialects.ge.properties import bool_prop, string_prop
 
 _HOST = frozenset({Trait.ELEMENTWISE, Trait.BROADCAST, Trait.HOST})
@@ -162,9 +163,9 @@ def works_on_masks(op: object) -> bool:
     """Whether an operator compares floats, chooses among them, or joins masks: what the Vector does in groups of floats."""
     match op:
         case CompareOp():
-            return element_name(element_of(op.lhs)) in ("f16", "f32")
+            return element_name(element_of(op.lhs)) in DEVICE_FLOATS
         case SelectOp():
-            return element_name(element_of(op.x)) in ("f16", "f32")
+            return element_name(element_of(op.x)) in DEVICE_FLOATS
         case AndOp() | OrOp() | XorOp():
             return element_of(op.lhs) == i1
         case _:

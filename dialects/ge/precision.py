@@ -18,6 +18,9 @@ from graph_engine.dialects.ge.interning import string_attr
 PRECISION = "ge.precision"
 FP32, FP16 = "fp32", "fp16"
 
+DEVICE_FLOATS = ("f16", "bf16", "f32")
+"""Floats that chips compute in (bf16 not all of them)."""
+
 
 def precision_of(op: Operation) -> str | None:
     """`fp32` or `fp16`; None if nobody chose. One operator kept in fp32 keeps the kernel around it."""
