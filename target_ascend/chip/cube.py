@@ -96,20 +96,22 @@ class _Acquire:
         self.bytes = prod(self.sizes) * width
         self.span = extent(operand.sizes, operand.strides, width)[1]
         self.gaps = self.span > self.bytes * prod(count for count, _ in self.copies)
+        m1, m0, n1, n0 = _blocks(self.space, self.sizes)
+        counts = [count for count, _ in self.copies]
+        self.across = [i for i, beside in enumerate(self.columns) if beside]
+        self.down = [i for i, beside in enumerate(self.columns) if not beside]
+        above, beside = [counts[i] for i in self.down], [counts[i] for i in self.across]
+        self.shape = (*above, m1 * m0, *beside, n1 * n0)
         self._made: dict[int, Matrix] = {}
 
     def _make(self, offset: int) -> Matrix:
         if offset % 32 or offset < 0 or offset + self.span > self.memory.size:
             raise self.site.fail(f"fractals at bytes {offset} to {offset + self.span} of {self.memory.name}")
-        shape, counts = _blocks(self.space, self.sizes), [count for count, _ in self.copies]
-        rows, columns = shape[0] * shape[1], shape[2] * shape[3]
+        counts = [count for count, _ in self.copies]
         memory, lanes = self.memory, self.space is not Space.L0C
         start = offset // (2 if lanes else 4)
-        across = [i for i, beside in enumerate(self.columns) if beside]
-        down = [i for i, beside in enumerate(self.columns) if not beside]
-        room = memory.matrices[start : start + prod(counts) * rows * columns]
-        array = room.reshape([*(counts[i] for i in down), rows, *(counts[i] for i in across), columns])
-        places = {axis: place for place, axis in enumerate([*down, -2, *across, -1])}
+        array = memory.matrices[start : start + prod(self.shape)].reshape(self.shape)
+        places = {axis: place for place, axis in enumerate([*self.down, -2, *self.across, -1])}
         plain = array.transpose([places[axis] for axis in (*range(len(counts)), -2, -1)])
         first, last = offset // 32, -(-(offset + self.span) // 32)
 
@@ -261,7 +263,7 @@ def build_mmad(site: Site) -> Step:
     if acquire is None:
         return _loose(site, left, right, bias)
     add, read_c = np.add, reader(site, c)
-    scratch: list[Array] = []
+    product = site.core.scratch(5, acquire.shape)
 
     def mmad(counters: Counters) -> None:
         x, y = left(counters), right(counters)
@@ -276,10 +278,8 @@ def build_mmad(site: Site) -> Step:
             old = read_c(counters)
             matrix = acquire(counters)
             np.copyto(matrix.view, old)
-        if not scratch:
-            scratch.append(np.empty(matrix.array.shape, np.float32))
-        multiply(x, y, scratch[0])
-        add(matrix.array, scratch[0], out=matrix.array)
+        multiply(x, y, product)
+        add(matrix.array, product, out=matrix.array)
 
     return mmad
 

@@ -113,7 +113,7 @@ class FunctionalEngine:
         self._cores: dict[Part, Core] = {}
         self._compiled: dict[int, CompiledKernel] = {}
         self._wide: Core | None = None
-        self._gangs: dict[tuple[int, int], list[CompiledGang] | None] = {}
+        self._gangs: dict[tuple[int, int, bool], list[CompiledGang] | None] = {}
 
     @property
     def core(self) -> Core:
@@ -174,14 +174,14 @@ class FunctionalEngine:
 
     def _launch_gangs(self, kernel: Kernel, args: tuple[Location, ...], block_dim: int | None) -> bool:
         """Runs blocks that run the same program in lockstep; False where a kernel's blocks do not."""
-        key = id(kernel), kernel.block_dim if block_dim is None else block_dim
+        bound = [self.gm.bind(location) for location in args]
+        key = id(kernel), kernel.block_dim if block_dim is None else block_dim, not _overlapping(kernel, bound)
         if key not in self._gangs:
-            found = gangs(kernel, key[1])
+            found = gangs(kernel, *key[1:])
             self._gangs[key] = None if found is None else [self._compile_gang(kernel, gang) for gang in found]
         compiled = self._gangs[key]
         if compiled is None:
             return False
-        bound = [self.gm.bind(location) for location in args]
         with np.errstate(all="ignore"), single_blas_thread():
             for gang in compiled:
                 gang.core.args[:] = bound
@@ -293,6 +293,18 @@ class FunctionalEngine:
         if key not in built:
             built[key] = build_step(site)
         return built[key]
+
+
+def _overlapping(kernel: Kernel, bound: list[tuple[Memory, int]]) -> bool:
+    """Whether something that a kernel writes shares bytes with another of its arguments."""
+    places = [
+        (memory, start, start + buffer.bytes) for (memory, start), buffer in zip(bound, kernel.buffers, strict=False)
+    ]
+    return any(
+        access != "r" and i != j and memory is other and start < high and low < end
+        for i, ((memory, start, end), access) in enumerate(zip(places, kernel.arg_access, strict=False))
+        for j, (other, low, high) in enumerate(places)
+    )
 
 
 def _sequence(steps: list[Step]) -> Step:

@@ -5,7 +5,8 @@ blocks is one instruction whose operands have leading axes that count the blocks
 distance as stride, of an on-chip buffer with the size of a copy, for every block has its own. What all blocks
 find alike (a weight that each of them loads) has one copy and the stride 0, and what makes it runs once.
 
-Two kinds of axes: the blocks of one range, and ranges whose bodies differ in places alone. Buffers move: each lies
+Three kinds of axes: the blocks of one range, ranges whose bodies differ in places alone, and the iterations of a loop that do
+not see each other (`iterations`), which have copies of their own of what the loop writes. Buffers move: each lies
 behind the one before, so that memories of any size serve. A kernel whose blocks differ in more runs block after block.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from graph_engine.target_ascend.chip.iterations import independent, instructions, unturned
 from graph_engine.target_ascend.isa.model import (
     SPECS,
     Affine,
@@ -30,6 +32,9 @@ from graph_engine.target_ascend.isa.model import (
 
 _ALIGN = 512
 """Bytes to whose multiples buffers are moved: a fractal."""
+
+_ROOM = 1 << 24
+"""Bytes of on-chip memory that the iterations of a loop may have in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,11 @@ class _Different(Exception):
     """Blocks that cannot run as one."""
 
 
-def gangs(kernel: Kernel, count: int) -> list[Gang] | None:
-    """The blocks of a launch of `count` in groups that may run in any order; None where a block runs several ranges."""
+def gangs(kernel: Kernel, count: int, loops: bool = True) -> list[Gang] | None:
+    """The blocks of a launch of `count` in groups that may run in any order; None where a block runs several ranges.
+
+    `loops`: no argument that the kernel writes overlaps one that it reads.
+    """
     ranges: list[_Range] = []
     end = 0
     for node in kernel.body:
@@ -72,13 +80,23 @@ def gangs(kernel: Kernel, count: int) -> list[Gang] | None:
                 steps = shifts
             if shifts == [step * len(team) for step in steps]:
                 team.append(other)
-        try:
-            found.append(_Gathering(kernel, first, len(team), steps).gang())
-            ranges = [r for r in ranges if r not in team]
-        except _Different:
+        gang = _gathered(kernel, first, len(team), steps, loops)
+        if gang is None:
             found.append(Gang(range(first.low, first.high), kernel.buffers, first.body, {}, {}))
-            ranges = others
+        else:
+            found.append(gang)
+        ranges = others if gang is None else [r for r in ranges if r not in team]
     return found
+
+
+def _gathered(kernel: Kernel, first: _Range, team: int, steps: list[int], loops: bool) -> Gang | None:
+    """With loops in lockstep, without, or not at all."""
+    for with_loops in (True, False) if loops else (False,):
+        try:
+            return _Gathering(kernel, first, team, steps, with_loops).gang()
+        except _Different:
+            pass
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,14 +116,6 @@ def _working(body: tuple[Node, ...]) -> Iterator[Node]:
         else:
             assert isinstance(node, Loop)
             yield Loop(node.trip, tuple(_working(node.body)))
-
-
-def _instructions(body: tuple[Node, ...]) -> Iterator[Instr]:
-    for node in body:
-        if isinstance(node, Instr):
-            yield node
-        else:
-            yield from _instructions(node.body)
 
 
 def _shifts(first: _Range, other: _Range) -> list[int] | None:
@@ -145,50 +155,92 @@ def _coefficient(offset: Affine, slot: int) -> int:
 
 
 class _Gathering:
-    """Makes one body of those of `team` ranges like `first`, whose operands lie `steps` further on from one to the next."""
+    """Makes one body of those of `team` ranges like `first`, whose operands lie `steps` further on from one to the next.
 
-    def __init__(self, kernel: Kernel, first: _Range, team: int, steps: list[int]) -> None:
-        self.kernel, self.first = kernel, first
+    `loops`: iterations of loops that do not see each other run in lockstep too.
+    """
+
+    def __init__(self, kernel: Kernel, first: _Range, team: int, steps: list[int], loops: bool) -> None:
         blocks = first.high - first.low
-        self.sizes = (team, blocks)
-        self.blocks = range(first.low, first.low + team * blocks)
-        self.on_chip = [buffer.space is not Space.GM for buffer in kernel.buffers]
-        # Of every instruction its operands' strides along the two axes.
-        self.strides: dict[int, list[tuple[int, int]]] = {}
+        self.first, self.blocks = first, range(first.low, first.low + team * blocks)
+        self.buffers = list(kernel.buffers)
+        self.sizes = [team, blocks]
+        # Of every instruction the axis of its loop, or that of the blocks.
+        self.loop: dict[int, int] = {}
+        self.body = self._place(first.body, loops)
+        self.on_chip = [buffer.space is not Space.GM for buffer in self.buffers]
+        # Of every instruction its operands' strides along the axes.
+        self.strides: dict[int, list[tuple[int, ...]]] = {}
         places = iter(steps)
-        for instr in _instructions(first.body):
+        for instr in instructions(self.body):
+            axis = self.loop[id(instr)]
             strides = [
-                (next(places) if team > 1 else 0, _coefficient(operand.offset, 0) if blocks > 1 else 0)
+                (
+                    next(places) if team > 1 else 0,
+                    _coefficient(operand.offset, 0) if blocks > 1 else 0,
+                    *(_coefficient(operand.offset, 1) if axis == other else 0 for other in range(2, len(self.sizes))),
+                )
                 for operand in instr.operands
             ]
             if self.strides.setdefault(id(instr), strides) != strides:
                 raise _Different
-        self.instructions = {id(instr): instr for instr in _instructions(first.body)}
+        self.instructions = {id(instr): instr for instr in instructions(self.body)}
         # Of every buffer the axes along which its content differs, as a mask.
-        self.masks = [0] * len(kernel.buffers)
+        self.masks = [0] * len(self.buffers)
+
+    def _place(self, body: tuple[Node, ...], loops: bool) -> tuple[Node, ...]:
+        """The body with an axis for each of its loops whose iterations may run in lockstep, and buffers of their own there."""
+        found: list[Node] = []
+        for number, node in enumerate(body):
+            own = None
+            if isinstance(node, Loop) and loops and node.trip > 1:
+                own = independent(node, body[number + 1 :], tuple(self.buffers))
+            if isinstance(node, Loop) and own is not None:
+                room = node.trip * len(self.blocks) * sum(self.buffers[n].bytes for n in own)
+                if room <= _ROOM:
+                    clones = {n: len(self.buffers) + i for i, n in enumerate(sorted(own))}
+                    self.buffers += [self.buffers[n] for n in clones]
+                    self.sizes.append(node.trip)
+                    found.append(Loop(1, self._owned(node.body, clones, {})))
+                    continue
+            found.append(node)
+            for instr in instructions((node,)):
+                self.loop[id(instr)] = 1
+        return tuple(found)
+
+    def _owned(self, body: tuple[Node, ...], clones: dict[int, int], made: dict[int, Instr]) -> tuple[Node, ...]:
+        """The body of the loop of the last axis on buffers of its own."""
+        for instr in instructions(body):
+            if id(instr) not in made:
+                operands = tuple(
+                    replace(o, buffer=clones.get(o.buffer, o.buffer), rotate=unturned(o.rotate)) for o in instr.operands
+                )
+                made[id(instr)] = replace(instr, operands=operands)
+                self.loop[id(made[id(instr)])] = len(self.sizes) - 1
+        return _replaced(body, made)
 
     def gang(self) -> Gang:
         """Raises _Different where blocks differ in more than places."""
-        body, buffers = self.first.body, self.kernel.buffers
-        if self.sizes == (1, 1):
+        if max(self.sizes) == 1:
             raise _Different
         for instr in self.instructions.values():
             self._check(instr)
         while self._spread():
             pass
-        buffers, copies, sizes = self._move()
-        self.copies = copies
+        buffers, sizes = self._move()
         axes: dict[int, int] = {}
         made: dict[int, Instr] = {}
         for number, instr in self.instructions.items():
             made[number], leading = self._widen(instr)
             axes[id(made[number])] = leading
-        return Gang(self.blocks, buffers, _replaced(body, made), axes, sizes)
+        return Gang(self.blocks, buffers, _replaced(self.body, made), axes, sizes)
 
     def _check(self, instr: Instr) -> None:
         """Nothing but places may depend on the block, and nothing on data."""
         if SPECS[instr.opcode].group in ("cross", "gather", "scalar_load"):
             raise _Different
+        if len(self.blocks) == 1:
+            return
         indexes = [*instr.params, *(o.rotate.index for o in instr.operands if o.rotate is not None)]
         if any(_coefficient(index, 0) for index in indexes) or (instr.first_of and 0 in instr.first_of):
             raise _Different
@@ -198,8 +250,10 @@ class _Gathering:
     def _mask(self, instr: Instr) -> int:
         """Axes along which an instruction's operands differ."""
         mask = 0
-        for operand, (team, block) in zip(instr.operands, self.strides[id(instr)], strict=True):
-            mask |= self.masks[operand.buffer] | bool(team) | bool(block) << 1
+        for operand, strides in zip(instr.operands, self.strides[id(instr)], strict=True):
+            mask |= self.masks[operand.buffer]
+            for axis, stride in enumerate(strides):
+                mask |= bool(stride) << axis
         return mask
 
     def _spread(self) -> bool:
@@ -214,46 +268,49 @@ class _Gathering:
                     new = True
         return new
 
-    def _move(self) -> tuple[tuple[Buffer, ...], list[tuple[int, int]], dict[Space, int]]:
-        """Buffers with room for all copies, each copy's distance in bytes along the axes, and the memories' sizes."""
+    def _move(self) -> tuple[tuple[Buffer, ...], dict[Space, int]]:
+        """Buffers with room for all copies, and the memories' sizes; notes the copies' distances in bytes along the axes."""
         sizes: dict[Space, int] = {}
         buffers: list[Buffer] = []
-        copies: list[tuple[int, int]] = []
-        for buffer, mask in zip(self.kernel.buffers, self.masks, strict=True):
+        self.copies: list[list[int]] = []
+        for buffer, mask in zip(self.buffers, self.masks, strict=True):
+            copies = [0] * len(self.sizes)
+            self.copies.append(copies)
             if buffer.space is Space.GM:
                 buffers.append(buffer)
-                copies.append((0, 0))
                 continue
             size = -(-buffer.bytes // _ALIGN) * _ALIGN
-            rows, columns = (n if mask & 1 << axis else 1 for axis, n in enumerate(self.sizes))
-            copies.append((size * columns if mask & 1 else 0, size if mask & 2 else 0))
+            for axis in reversed(range(len(self.sizes))):
+                if mask & 1 << axis:
+                    copies[axis] = size
+                    size *= self.sizes[axis]
             address = sizes.get(buffer.space, 0)
-            buffers.append(replace(buffer, address=address, bytes=size * rows * columns))
-            sizes[buffer.space] = address + size * rows * columns * buffer.versions
-        return tuple(buffers), copies, sizes
+            buffers.append(replace(buffer, address=address, bytes=size))
+            sizes[buffer.space] = address + size * buffer.versions
+        return tuple(buffers), sizes
 
     def _widen(self, instr: Instr) -> tuple[Instr, int]:
         """The instruction for all blocks, and how many leading axes it has."""
-        target = instr.operands[0].buffer
-        mask = self._mask(instr)
-        used = [axis for axis in (0, 1) if mask & 1 << axis and self.sizes[axis] > 1]
+        mask, loop = self._mask(instr), self.loop[id(instr)]
+        used = [axis for axis, size in enumerate(self.sizes) if mask & 1 << axis and size > 1]
         operands: list[Operand] = []
         for operand, strides in zip(instr.operands, self.strides[id(instr)], strict=True):
-            width = operand.dtype.bytes
             copies = self.copies[operand.buffer]
             terms = operand.offset.terms
             offset = operand.offset
             if terms and terms[0][0] == 0:
                 offset = Affine(offset.const + terms[0][1] * self.first.low, terms[1:])
+            if loop > 1:
+                offset = Affine(offset.const, tuple(term for term in offset.terms if term[0] != 1))
             operands.append(
                 replace(
                     operand,
                     offset=offset,
                     sizes=(*(self.sizes[axis] for axis in used), *operand.sizes),
-                    strides=(*(strides[axis] + copies[axis] // width for axis in used), *operand.strides),
+                    strides=(*(strides[axis] + copies[axis] // operand.dtype.bytes for axis in used), *operand.strides),
                 )
             )
-        if not self.on_chip[target] and not _apart(operands[0]):
+        if not self.on_chip[instr.operands[0].buffer] and not _apart(operands[0]):
             raise _Different
         return replace(instr, operands=tuple(operands)), len(used)
 
