@@ -2,8 +2,8 @@
 
 // An output sees the channels of its group: the others get zeros.
 // CHECK-LABEL: func.func @groups
-// CHECK: %[[OWN:.*]] = ge.constant dense<{{\[\[}}[true], [false]], {{\[}}[true], [false]], {{\[}}[false], [true]], {{\[}}[false], [true]]]>
 // CHECK: %[[ROWS:.*]] = ge.reshape %w {shape = [4, 1, 27]}
+// CHECK: %[[OWN:.*]] = ge.constant dense<{{\[\[}}[true], [false]], {{\[}}[true], [false]], {{\[}}[false], [true]], {{\[}}[false], [true]]]>
 // CHECK: %[[WIDE:.*]] = ge.select %[[OWN]], %[[ROWS]], %{{.*}} -> tensor<4x2x27xf32>
 // CHECK: %[[FILTER:.*]] = ge.reshape %[[WIDE]] {shape = [4, 6, 3, 3]}
 // CHECK: ge.conv2d %x, %[[FILTER]], %b {strides = [2, 2]} : (tensor<1x6x9x9xf32>, tensor<4x6x3x3xf32>, tensor<4xf32>) -> tensor<1x4x4x4xf32>
