@@ -36,11 +36,12 @@ def run_options(found: argparse.Namespace, **others: Any) -> RunOptions:
     """What the flags of `add_debug_options` say, beside `others`. Raises GraphEngineError for wrong ones."""
     from graph_engine.pipelines.reproducer import check_name
     from graph_engine.pipelines.runner import RunOptions
-    from graph_engine.pipelines.validation import Validation
     from graph_engine.transforms.switches import ALL_ON
 
     validation = None
     if found.validate_each is not None:
+        from graph_engine.pipelines.validation import Validation  # numpy and the references, for those who ask
+
         validation = Validation.of(parse_options(found.validate_each, "--validate-each"))
     switches = ALL_ON
     if found.fusion_switch_file is not None:

@@ -344,7 +344,7 @@ def backwards(top: Operation) -> Iterator[Operation]:
         for block in reversed(region.blocks):
             op = block.last_op
             while op is not None:
-                before = op.prev_op
+                before = op._prev_op  # pyright: ignore[reportPrivateUsage]
                 if op.regions:
                     yield from backwards(op)
                 else:
