@@ -237,7 +237,7 @@ def _judged(
         one, common = blocks * k1 * block, not any(side.steps)
         rate = min(cached * sharers, own * readers * (b_cores if common else 1))
         if side.plain and side.k_rows and b_cores > 1:
-            rate /= max(1.0, min(line, x1) / blocks)
+            rate /= max(1, min(line, x1) // blocks)
         fresh = one * (1 if common else matrices)
         return fresh / rate, (one * matrices * reads - fresh / sharers) / cached, block * sharers / rate
 
