@@ -170,7 +170,7 @@ def operands(a: tuple[int, ...], b: tuple[int, ...], right: Any = None) -> list[
     [
         (lambda: MatmulOp(*operands((16, 32), (32, 16), fractal_z())), "stored neither as FRACTAL_Z nor"),
         (lambda: MatmulOp(value((16, 32)), value((32, 16), "f16", fractal_z_kn())), "stored as ND"),
-        (lambda: MatmulOp(value((16, 32), "f32", MATRIX), value((32, 16), "f32", fractal_z_kn())), "multiplies fp16"),
+        (lambda: MatmulOp(value((16, 32), "i32", MATRIX), value((32, 16), "i32", fractal_z_kn())), "multiplies fp16"),
         (lambda: MatmulOp(*operands((16, -1), (-1, 16))), "not known"),
     ],
 )  # fmt: skip
