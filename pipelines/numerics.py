@@ -67,11 +67,11 @@ def answers(module: ModuleOp, feeds: Feeds) -> Answers:
 def chip_answers(module: ModuleOp, feeds: Feeds) -> Answers:
     """What a module at phase `tasks` computes on the modelled chip."""
     from graph_engine.lowering.emit_program import emit_program
-    from graph_engine.target_ascend.runtime.device import find_entry, run
+    from graph_engine.target_ascend.runtime.device import Device
 
-    program = emit_program(module)
-    ports = [Port.of(tensor) for tensor in find_entry(program).inputs]
-    return {"main": [run(program, arrays, mode="functional").outputs for arrays in feeds.arrays(ports)]}
+    device = Device(emit_program(module))
+    ports = [Port.of(tensor) for tensor in device.point.inputs]
+    return {"main": [device.run(arrays, mode="functional").outputs for arrays in feeds.arrays(ports)]}
 
 
 def deviation(old: Array, new: Array) -> float:
