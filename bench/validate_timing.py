@@ -60,7 +60,7 @@ REMAINS = (
     "* Figures that are not the chip's alone: EfficientNet-B5, PNASNet5large and YOLOX-x state more than twice the time an image",
     "  at batch 1 that they state at batch 4 or 64, YOLOX-tiny more than YOLOX-s. BERT-base takes 1.9 to 2.4 ms for 32, 64 and",
     "  128 tokens alike, of which streaming its weights explains 1.0; ViT-S/16 takes 2.3 ms, as ViT-B/32 does. VOLO-D1 takes 10 ms",
-    "  for 40 % of ViT-B/16's MACs, which takes 2.2: what the library made of its Unfold and Fold is not known.",
+    "  for 40 % of ViT-B/16's MACs, which takes 2.7: what the library made of its Unfold and Fold is not known.",
     "* Ours has fewer tasks: the branches of GoogLeNet's blocks are one convolution; attention is one task, windows of Swin and maps",
     "  of ConvNeXt need no conversions. What the library spent on these is not in our time: most networks of attention are a tenth",
     "  to a half too fast at batch 1.",
