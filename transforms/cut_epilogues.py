@@ -6,8 +6,9 @@
     %y = ge.fused ins(%0, ...) {anchor = "ge.add"} { add, sigmoid }
 
 FixPipe converts and does one activation on the way out of L0C: ReLU and LeakyReLU everywhere, ReLU6 and its like on 950;
-all else meets in L2: as a task of its own, or, where that is sooner (`team_time`), in one kernel of a team of cores. Attention becomes its products and, between them, the softmax with its steps. Chips whose cores have both
-keep everything as it is.
+all else meets in L2: as a task of its own, or, where that is sooner (`team_time`), in one kernel of a team of cores. Attention
+that is not becomes its products and, between them, the softmax with its steps. Chips whose cores have both keep everything
+as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from graph_engine.transforms.driver import CountedRewriter, RewriteContext
 from graph_engine.transforms.fusion import gather, graphs, scatter
 from graph_engine.transforms.pass_base import APPROXIMATE, FP16_SHARE, GePass
 from graph_engine.transforms.remarks import missed
-from graph_engine.transforms.team_time import sooner_in_a_team
+from graph_engine.transforms.team_time import attention_in_a_team, sooner_in_a_team
 
 
 def on_the_way(op: Operation, soc: Soc) -> bool:
@@ -48,7 +49,9 @@ def groups_of(fused: FusedOp, soc: Soc, *, teams: bool = True) -> list[list[Oper
     """
     members = list(fused.block.ops)[:-1]
     if (attention := attention_of(fused)) is not None:
-        return [members] if not soc.has("split") else [members[:1], members[1:-1], [attention.result]]
+        if not soc.has("split") or (teams and attention_in_a_team(attention, soc)):
+            return [members]
+        return [members[:1], members[1:-1], [attention.result]]
     if soc.has("split") and gated_of(fused) is not None:
         return [members[:1], members[1:2], members[2:]]
     if not soc.has("split") or not isinstance(fused.anchor_op, Conv2dOp | Conv3dOp | MatmulOp):

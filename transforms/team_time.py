@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import f16
 from xdsl.ir import Operation
 
-from graph_engine.dialects.ge.core import GeOp, shape_of
+from graph_engine.dialects.ge.attention import Attention
+from graph_engine.dialects.ge.core import GeOp, element_of, shape_of
+from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.target_ascend.soc.soc import Soc
 
 TILES = 2
@@ -21,6 +24,34 @@ TILES = 2
 
 TILE_ELEMENTS = 16 * 1024
 """Elements of a product that are worth a block."""
+
+
+SCORE_CYCLES = 0.3
+"""Of a Vector core for one number of a softmax with a step or two."""
+
+BESIDE, APART = 1.25, 1.6
+"""Attention takes so many times its softmax: in a team, which also adds sums up and waits; as three tasks, whose products nothing
+hides."""
+
+TILE_US, ENDS_US, PRODUCTS_US = 0.5, 1.7, 1.3
+"""A tile of keys in a team takes so long at least, however small; its first scores and last sums; so does what is small of three tasks,
+beside their launches. This and the above as the timing model has it on Ascend910B3, within a few us for 16 to 2048 rows and keys."""
+
+
+def attention_in_a_team(attention: Attention, soc: Soc) -> bool:
+    """Whether a team of cores does attention sooner than two products and a softmax between them; only of plain matrices
+    of fp16."""
+    if attention.partitions or MatmulOp.name in soc.heavy_operators or element_of(attention.scores.result) != f16:
+        return False
+    *batch, rows, keys = shape_of(attention.scores.result)
+    strips, tiles = prod(batch) * -(-rows // 16), -(-keys // 256) if keys > 512 else 1
+    teams = max(1, min(soc.cores.aic, soc.cores.aiv // 2, strips))
+    scores = SCORE_CYCLES * prod(batch) * rows * keys / soc.freq_mhz.cube
+    team = (
+        max(BESIDE * scores / (2 * teams), TILE_US * tiles * -(-strips // (4 * teams))) + ENDS_US + soc.overheads.mix_us
+    )
+    apart = 2 * soc.overheads.kernel_task_us + PRODUCTS_US + APART * scores / soc.cores.aiv
+    return team <= apart
 
 
 def sooner_in_a_team(anchor: GeOp, rest: Sequence[Operation], soc: Soc) -> bool:

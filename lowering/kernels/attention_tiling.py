@@ -70,14 +70,15 @@ class AttentionTiling:
     nt: int
 
 
-def _shares(shape: AttentionShape, soc: Soc) -> tuple[int, int]:
-    """Matrices along the longest batch axis and blocks of rows of a core: the fewest for the busiest one."""
+def _shares(shape: AttentionShape, soc: Soc, strip: int = 0) -> tuple[int, int]:
+    """Matrices along the longest batch axis and blocks of rows of a core: the fewest for the busiest one; each matrix counts
+    as `strip` blocks more."""
     longest, others = max(shape.batch), prod(shape.batch) // max(shape.batch)
     shares: list[tuple[int, int, int, int]] = []
     for m_cores in range(1, min(soc.cores.aic, shape.m1) + 1):
         b_share = ceil_div(longest, min(longest, soc.cores.aic // m_cores))
         m_share = ceil_div(shape.m1, m_cores)
-        shares.append((b_share * others * m_share, m_cores, b_share, m_share))
+        shares.append((b_share * others * (m_share + strip), m_cores, b_share, m_share))
     return min(shares)[2:]
 
 
@@ -109,7 +110,7 @@ MOST_KEYS = 32
 
 def choose_team_tiling(shape: AttentionShape, soc: Soc) -> AttentionTiling:
     """The same for a team, whose Vector cores have half of the rows of a tile each; both products take turns in L0."""
-    b_share, m_share = _shares(shape, soc)
+    b_share, m_share = _shares(shape, soc, strip=1)
     l0a, l0b, l0c = (
         soc.buffers[name] // size for name, size in (("l0a", FRACTAL), ("l0b", FRACTAL), ("l0c", 2 * FRACTAL))
     )

@@ -63,3 +63,40 @@ func.func @long(%x: tensor<1x16x32x32xf16>, %w: tensor<16x16x1x1xf16>) -> tensor
   } -> tensor<1x16x32x32xf16>
   return %0 : tensor<1x16x32x32xf16>
 }
+
+// -----
+
+// Attention stays one kernel where there are strips of rows enough for the cores ...
+// CHECK-LABEL: func.func @attention
+// CHECK: ge.fused ins(%q, %k, %v
+// CHECK: ge.softmax
+// CHECK-NEXT: ge.matmul
+// CHECK-NEXT: ge.yield
+func.func @attention(%q: tensor<12x128x64xf16>, %k: tensor<12x128x64xf16>, %v: tensor<12x128x64xf16>) -> tensor<12x128x64xf16> {
+  %0 = ge.fused ins(%q, %k, %v : tensor<12x128x64xf16>, tensor<12x128x64xf16>, tensor<12x128x64xf16>) {anchor = "ge.matmul"} {
+  ^bb0(%a: tensor<12x128x64xf16>, %b: tensor<12x128x64xf16>, %c: tensor<12x128x64xf16>):
+    %1 = ge.matmul %a, %b {transpose_b = true} : (tensor<12x128x64xf16>, tensor<12x128x64xf16>) -> tensor<12x128x128xf16>
+    %2 = ge.softmax %1 : (tensor<12x128x128xf16>) -> tensor<12x128x128xf16>
+    %3 = ge.matmul %2, %c : (tensor<12x128x128xf16>, tensor<12x128x64xf16>) -> tensor<12x128x64xf16>
+    ge.yield %3 : tensor<12x128x64xf16>
+  } -> tensor<12x128x64xf16>
+  return %0 : tensor<12x128x64xf16>
+}
+
+// -----
+
+// ... and not where one team would have all of the keys to itself.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-NEXT: ge.matmul
+// CHECK-NEXT: ge.softmax
+// CHECK-NEXT: ge.matmul
+func.func @few_rows(%q: tensor<16x64xf16>, %k: tensor<4096x64xf16>, %v: tensor<4096x64xf16>) -> tensor<16x64xf16> {
+  %0 = ge.fused ins(%q, %k, %v : tensor<16x64xf16>, tensor<4096x64xf16>, tensor<4096x64xf16>) {anchor = "ge.matmul"} {
+  ^bb0(%a: tensor<16x64xf16>, %b: tensor<4096x64xf16>, %c: tensor<4096x64xf16>):
+    %1 = ge.matmul %a, %b {transpose_b = true} : (tensor<16x64xf16>, tensor<4096x64xf16>) -> tensor<16x4096xf16>
+    %2 = ge.softmax %1 : (tensor<16x4096xf16>) -> tensor<16x4096xf16>
+    %3 = ge.matmul %2, %c : (tensor<16x4096xf16>, tensor<4096x64xf16>) -> tensor<16x64xf16>
+    ge.yield %3 : tensor<16x64xf16>
+  } -> tensor<16x64xf16>
+  return %0 : tensor<16x64xf16>
+}
