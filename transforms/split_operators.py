@@ -11,12 +11,14 @@
     %1 = ge.reduce_max %0 {axes = [2, 3], keepdims = false}
 
 Pads of 64-bit integers, which no instruction fills in, are parts of a concat. Integers to a small whole power are products.
+Maxima of large windows are those of their rows' maxima.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +31,7 @@ from graph_engine.dialects.ge.core import DYNAMIC, element_of, elements_of, shap
 from graph_engine.dialects.ge.elementwise import AddOp, MulOp, PowOp
 from graph_engine.dialects.ge.interning import element_name, numpy_dtype
 from graph_engine.dialects.ge.matmul import MatmulOp
+from graph_engine.dialects.ge.pooling import MaxPoolOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.ge.shape import PadOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
@@ -37,6 +40,8 @@ from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import known
 
 Roots = tuple[type[Operation], ...]
+LARGEST_WINDOW = 2048
+"""Elements of a window that is pooled at once."""
 LARGEST_EXPONENT = 16
 """Whole powers up to this one are products."""
 
@@ -133,6 +138,31 @@ class PowerByProducts(Pattern):
         return True
 
 
+class PoolByAxes(Pattern):
+    """max_pool of a window too large for a core's memory -> along the rows, then along the columns."""
+
+    name = "pool-by-axes"
+    root: ClassVar[Roots] = (MaxPoolOp,)
+
+    def rewrite(self, op: MaxPoolOp, rewriter: CountedRewriter) -> bool:
+        kernel = op.ints("kernel")
+        if len(kernel) != 2 or min(kernel) == 1 or prod(kernel) <= LARGEST_WINDOW:
+            return False
+        made, x = Made(), op.x
+        for axis in range(2):
+
+            def along(name: str, other: int, axis: int = axis) -> list[int]:
+                """What the window has of a property along one axis."""
+                return [n if i % 2 == axis else other for i, n in enumerate(op.ints(name))]
+
+            window, steps, apart = (along(name, 1) for name in ("kernel", "strides", "dilations"))
+            ceil = bool(op.ceil_mode.value.data)
+            pool = MaxPoolOp(x, kernel=window, strides=steps, pads=along("pads", 0), dilations=apart, ceil_mode=ceil)
+            x = made.put(pool)
+        rewriter.replace(op, made.made, [x])
+        return True
+
+
 @dataclass(frozen=True)
 class SplitOperators(GePass):
     """Applies the patterns above."""
@@ -141,4 +171,4 @@ class SplitOperators(GePass):
     numerics = ROUNDING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [AddLateBias(), ReduceBehind(), PadByParts(), PowerByProducts()])
+        apply_patterns(op, [AddLateBias(), ReduceBehind(), PadByParts(), PowerByProducts(), PoolByAxes()])

@@ -38,3 +38,14 @@ func.func @integers(%x: tensor<2x3xi64>) -> (tensor<2x4xi64>, tensor<2x3xi64>) {
   %1 = ge.pow %x, %c : (tensor<2x3xi64>, tensor<i64>) -> tensor<2x3xi64>
   return %0, %1 : tensor<2x4xi64>, tensor<2x3xi64>
 }
+
+// -----
+
+// A window of 60 x 80 elements: rows, then columns.
+// CHECK-LABEL: func.func @large_window
+// CHECK: %[[ROWS:.*]] = ge.max_pool %x {kernel = [60, 1], strides = [10, 1], pads = [5, 0, 5, 0]}
+// CHECK: ge.max_pool %[[ROWS]] {kernel = [1, 80], strides = [1, 20]}
+func.func @large_window(%x: tensor<1x2x120x160xf32>) -> tensor<1x2x8x5xf32> {
+  %0 = ge.max_pool %x {kernel = [60, 80], strides = [10, 20], pads = [5, 0, 5, 0]} : (tensor<1x2x120x160xf32>) -> tensor<1x2x8x5xf32>
+  return %0 : tensor<1x2x8x5xf32>
+}

@@ -117,6 +117,11 @@ def test_scattered_axes(op_type: str) -> None:
         check(op_type, inputs, {"keepdims": keepdims}, share=2**-9, constants=("axes",), opset=18)
 
 
+def test_maxima_of_large_windows() -> None:
+    x = RNG.integers(-999, 999, (1, 2, 90, 80)).astype(np.float32)
+    check("MaxPool", {"x": x}, {"kernel_shape": [60, 50], "strides": [7, 3], "pads": [20, 9, 5, 0], "ceil_mode": 1})
+
+
 def test_biases_that_come_late() -> None:
     x, b = RNG.normal(size=(2, 6, 9, 8)).astype(np.float32), RNG.normal(size=8).astype(np.float32)
     w = RNG.normal(size=(8, 6, 3, 3)).astype(np.float32)
