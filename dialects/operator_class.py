@@ -28,7 +28,7 @@ def operands_of(op: Operation) -> tuple[SSAValue, ...]:
 
 
 def _operand(index: int) -> Callable[[Operation], SSAValue]:
-    return lambda op: op._operands[index]  # pyright: ignore[reportPrivateUsage]
+    return lambda op: tuple.__getitem__(op._operands, index)  # pyright: ignore[reportPrivateUsage]
 
 
 def _result(index: int) -> Callable[[Operation], SSAValue]:
