@@ -224,6 +224,7 @@ class FunctionalEngine:
             for space, size in small.items():
                 kind = MatrixMemory if space in CUBE_SPACES else Memory
                 spaces[space] = kind(space.name, 1 << (size - 1).bit_length())
+                spaces[space].sparse = True
             core = self._wide = Core(spaces, True, core.saturate)
         return core
 

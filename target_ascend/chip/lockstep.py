@@ -33,7 +33,7 @@ from graph_engine.target_ascend.isa.model import (
 _ALIGN = 512
 """Bytes to whose multiples buffers are moved: a fractal."""
 
-_ROOM = 1 << 24
+_ROOM = 1 << 22
 """Bytes of on-chip memory that the iterations of a loop may have in all."""
 
 

@@ -34,10 +34,10 @@ class Memory:
     """`size` bytes, zero at first or given by `data` (uint8; kept without a copy where its size allows).
 
     A memory whose `data` cannot be written (weights in a mapped file) is `frozen`: it keeps no lanes, fp16 is
-    converted at each read.
+    converted at each read. One of which little may be touched is `sparse`.
     """
 
-    __slots__ = ("_fresh", "_lanes", "data", "frozen", "name", "size", "tags", "typed")
+    __slots__ = ("_fresh", "_lanes", "data", "frozen", "name", "size", "sparse", "tags", "typed")
 
     def __init__(self, name: str, size: int, *, typed: bool = True, data: npt.NDArray[np.uint8] | None = None) -> None:
         padded = -(-size // GRANULE) * GRANULE
@@ -52,6 +52,7 @@ class Memory:
         self.typed = typed
         self.data = data
         self.frozen = not data.flags.writeable
+        self.sparse = False
         self._fresh = fresh
         self._lanes: npt.NDArray[np.float32] | None = None
         # Zero bytes are zero lanes, so fresh memory is valid in both planes.
@@ -61,9 +62,9 @@ class Memory:
     def lanes(self) -> npt.NDArray[np.float32]:
         """The lane plane, made when first asked for."""
         if self._lanes is None:
-            # Not np.zeros: numpy asks for huge pages only for memory that it does not get zeroed.
-            self._lanes = np.empty(self.data.size // 2, np.float32)
-            if self._fresh:
+            # Not np.zeros where most is used: numpy asks for huge pages only for memory that it does not get zeroed.
+            self._lanes = (np.zeros if self.sparse else np.empty)(self.data.size // 2, np.float32)
+            if self._fresh and not self.sparse:
                 self._lanes.fill(0)
         return self._lanes
 
