@@ -363,7 +363,7 @@ class FormatRules:
         Columns of padding are multiplied and must be zeros, and so become zeros of the result.
         """
         scores = attention.scores.result
-        if family is not Family.FRACTAL_NZ or element_name(element_of(scores)) != "f16":
+        if family is not Family.FRACTAL_NZ or element_name(element_of(scores)) not in ("f16", "bf16"):
             return None
         if MatmulOp.name not in self.heavy:  # as plain as all products (`lowering/kernels/team_attention.py`)
             return None

@@ -26,6 +26,7 @@ from graph_engine.dialects.ge.elementwise import AddOp, DivOp, MaximumOp, Minimu
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.normalization import SoftmaxOp
+from graph_engine.dialects.ge.precision import DEVICE_FLOATS
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import gather, graphs, single_user
 from graph_engine.transforms.pass_base import EXACT, GePass
@@ -57,7 +58,7 @@ def hindrance(scores: MatmulOp, steps: list[Operation], softmax: SoftmaxOp, resu
     values = [scores.a, scores.b, result.b]
     if any(DYNAMIC in shape_of(value) or not elements_of(value) for value in (*values, scores.result)):
         return "a size is not known, or 0"
-    if element_name(element_of(scores.result)) not in ("f16", "f32"):
+    if element_name(element_of(scores.result)) not in DEVICE_FLOATS:
         return f"its elements are {element_name(element_of(scores.result))}"
     if softmax.axis.value.data % len(shape) != len(shape) - 1:
         return "the softmax is over another axis than the last"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import f16
+from xdsl.dialects.builtin import bf16, f16
 from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.attention import Attention
@@ -40,8 +40,12 @@ beside their launches. This and the above as the timing model has it on Ascend91
 
 def attention_in_a_team(attention: Attention, soc: Soc) -> bool:
     """Whether a team of cores does attention sooner than two products and a softmax between them; only of plain matrices
-    of fp16."""
-    if attention.partitions or MatmulOp.name in soc.heavy_operators or element_of(attention.scores.result) != f16:
+    of 16 bits."""
+    if (
+        attention.partitions
+        or MatmulOp.name in soc.heavy_operators
+        or element_of(attention.scores.result) not in (f16, bf16)
+    ):
         return False
     *batch, rows, keys = shape_of(attention.scores.result)
     strips, tiles = prod(batch) * -(-rows // 16), -(-keys // 256) if keys > 512 else 1

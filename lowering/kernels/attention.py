@@ -35,8 +35,8 @@ from graph_engine.lowering.kernels.vector_tiling import CoreSplit
 from graph_engine.target_ascend.isa.model import DType, Space
 from graph_engine.target_ascend.soc.soc import Soc
 
-LOWEST = -3.0e38
-"""Below every score, and finite in fp32 after another score is taken off."""
+LOWEST, MASKED = -3.4028234663852886e38, -3.3895313892515355e38
+"""The lowest numbers of fp32 and of bf16: a score behind the last key is below every other one, masked ones in bf16 as well."""
 
 
 def side_args(shape: AttentionShape) -> list[Arg]:
@@ -45,7 +45,7 @@ def side_args(shape: AttentionShape) -> list[Arg]:
     for number, side in enumerate(shape.inputs):
         count = Side(side.steps).matrices(shape.batch) if side.kind != "number" else 1
         stored = {"matrix": (count, shape.n1, shape.m1, 16, 16), "row": (count, shape.keys), "number": (1,)}
-        args.append(Arg(f"side{number}", stored[side.kind], DType.F16, "r"))
+        args.append(Arg(f"side{number}", stored[side.kind], shape.dtype, "r"))
     return [*args, Arg("behind", (16,), DType.F32, "r")] if shape.rest else args
 
 
@@ -57,9 +57,11 @@ def build_attention(name: str, shape: AttentionShape, soc: Soc) -> KernelOp:
         ("k", shape.k, shape.n1, shape.d1),
         ("v", shape.v, shape.n1, shape.e1),
     )
-    args = [Arg(n, (s.matrices(shape.batch), columns, rows, 16, 16), DType.F16, "r") for n, s, rows, columns in blocks]
+    args = [
+        Arg(n, (s.matrices(shape.batch), columns, rows, 16, 16), shape.dtype, "r") for n, s, rows, columns in blocks
+    ]
     args += side_args(shape)
-    args.append(Arg("y", (prod(shape.batch), shape.e1, shape.m1, 16, 16), DType.F16, "w"))
+    args.append(Arg("y", (prod(shape.batch), shape.e1, shape.m1, 16, 16), shape.dtype, "w"))
     deal = Deal(CoreSplit(max(shape.batch), tiling.b_share), CoreSplit(shape.m1, tiling.m_share))
     kb = KernelBuilder(name, args, deal.block_dim)
     for matrices, strips in deal.cores(kb):
@@ -172,7 +174,7 @@ class AttentionWriter:
 
     def zero_rows(self) -> Buf:
         """What is put behind the last key."""
-        zeros = self.kb.alloc("zeros", Space.UB, (max(self.shape.d1, self.shape.e1), 16, 16), DType.F16)
+        zeros = self.kb.alloc("zeros", Space.UB, (max(self.shape.d1, self.shape.e1), 16, 16), self.shape.dtype)
         self.kb.vec("dup", self.kb.view(zeros), imm=0.0)
         return zeros
 
@@ -202,7 +204,7 @@ class AttentionWriter:
     @property
     def score_type(self) -> DType:
         """Of scores that leave the Cube: where steps follow they are rounded as the operators would apart."""
-        return DType.F16 if self.shape.steps else DType.F32
+        return self.shape.score_type
 
     @property
     def once(self) -> bool:
@@ -226,7 +228,7 @@ class AttentionWriter:
             self.store(strip, state.sums, state.total)
 
     def weigh(self, q: Buf, strip: Strip, keys: KeyTile, state: Running | None) -> tuple[Buf, Buf, Buf]:
-        """A tile of keys: weights in fp16 (keys, rows, 16), the maxima that they are relative to, their sums."""
+        """A tile of keys: weights in 16 bits (keys, rows, 16), the maxima that they are relative to, their sums."""
         kb = self.kb
         scores = self.scores(q, strip, keys)
         top = kb.alloc("top", Space.UB, (scores.shape[1], 1), DType.F32)
@@ -239,7 +241,7 @@ class AttentionWriter:
         self.reduce("cadd", total, scores)
         if state is not None:
             kb.vec("add", kb.view(state.total), kb.view(state.total), kb.view(total))
-        weights = kb.alloc("weights", Space.UB, scores.shape, DType.F16)
+        weights = kb.alloc("weights", Space.UB, scores.shape, self.shape.dtype)
         kb.vec("conv", kb.view(weights), kb.view(scores))
         return weights, top, total
 
@@ -252,9 +254,9 @@ class AttentionWriter:
         """A tile of scores behind the steps in UB, (keys, rows, 16) in fp32; those behind the last key are LOWEST."""
         kb, shape, mt, nt = self.kb, self.shape, strip.blocks, keys.blocks
         k = self.rows_of("k_l1", 1, strip, keys)
-        l0b = kb.alloc(self.L0[1], Space.L0B, (shape.d1, nt, 16, 16), DType.F16)
+        l0b = kb.alloc(self.L0[1], Space.L0B, (shape.d1, nt, 16, 16), k.dtype)
         shape.k.to_l0(kb, l0b, k, Expr(), k_first=True)
-        l0a = kb.alloc(self.L0[0], Space.L0A, (mt, shape.d1, 16, 16), DType.F16)
+        l0a = kb.alloc(self.L0[0], Space.L0A, (mt, shape.d1, 16, 16), q.dtype)
         shape.q.to_l0(kb, l0a, q, Expr(), k_first=False)
         l0c = kb.alloc("scores_l0c", Space.L0C, (nt, mt, 16, 16), DType.F32)
         kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, shape.d1 * 16, nt * 16), [])
@@ -263,16 +265,20 @@ class AttentionWriter:
         extents = (nt, rows, 16)
         wide = kb.alloc("scores", Space.UB, extents, DType.F32)
         if shape.steps:
-            narrow = kb.view(kb.alloc("narrow", Space.UB, extents, DType.F16))
+            scored, rounds = self.score_type, self.score_type is not DType.F32
+            narrow = kb.view(kb.alloc("narrow", Space.UB, extents, scored) if rounds else wide)
             sides = list(self.sides(strip, keys))
             self.leave(narrow, raw)
-            values = [Value(narrow, DType.F16, reusable=True), *(Value(side, DType.F16) for side in sides)]
+            values = [Value(narrow, scored, reusable=True), *(Value(side, shape.dtype) for side in sides)]
 
             def temporary(dtype: DType, number: int) -> SSAValue:
                 return kb.view(kb.alloc(f"tmp{number}_{dtype.mlir}", Space.UB, extents, dtype))
 
-            emit_steps(kb, shape.steps, values, narrow, DType.F16, Scratch(temporary))
-            kb.vec("conv", kb.view(wide), narrow)
+            emit_steps(kb, shape.steps, values, narrow, scored, Scratch(temporary))
+            if rounds:
+                kb.vec("conv", kb.view(wide), narrow)
+            else:
+                kb.vec("maxs", narrow, narrow, imm=MASKED)  # infinite as masks may be
         else:
             self.leave(kb.view(wide), raw)
         if keys.ragged:
@@ -293,7 +299,7 @@ class AttentionWriter:
             if side.kind == "matrix":
                 yield self.matrix(f"side{i}", source, which, strip, keys)
                 continue
-            buf = kb.alloc(f"side{i}{'_last' * keys.ragged}", Space.UB, (nt * 16,), DType.F16)
+            buf = kb.alloc(f"side{i}{'_last' * keys.ragged}", Space.UB, (nt * 16,), source.dtype)
             if keys.ragged:
                 kb.vec("dup", kb.view(buf), imm=0.0)
             count = nt * 16 - (16 - shape.rest if keys.ragged else 0)
@@ -304,7 +310,7 @@ class AttentionWriter:
         """The tile of a matrix beside the scores, (keys, rows, 16) in UB."""
         kb, shape = self.kb, self.shape
         extents = (keys.blocks, strip.blocks * 16, 16)
-        buf = kb.alloc(slot, Space.UB, extents, DType.F16)
+        buf = kb.alloc(slot, Space.UB, extents, source.dtype)
         at = ((which * shape.n1 + keys.at) * shape.m1 + strip.at) * FRACTAL_ELEMENTS
         kb.copy(kb.view(buf), kb.view(source, at, extents, (shape.m1 * FRACTAL_ELEMENTS, 16, 1)))
         return kb.view(buf)
@@ -313,7 +319,7 @@ class AttentionWriter:
         """A tile of rows of k (argument 1) or v (2) in L1, (columns, keys, 16, 16), zeros behind the last key."""
         kb, shape, rest, nt = self.kb, self.shape, self.shape.rest, keys.blocks
         side, columns = (shape.k, shape.d1) if number == 1 else (shape.v, shape.e1)
-        buf = kb.alloc(slot + "_last" * keys.ragged, Space.L1, (columns, nt, 16, 16), DType.F16)
+        buf = kb.alloc(slot + "_last" * keys.ragged, Space.L1, (columns, nt, 16, 16), shape.dtype)
         which = sum((b * step for b, step in zip(strip.batch, side.steps, strict=True)), Expr(side.start))
         at = (which * (columns * shape.n1) + keys.at) * FRACTAL_ELEMENTS
         count = nt * 16 - (16 - rest if keys.ragged else 0)
@@ -335,11 +341,11 @@ class AttentionWriter:
         """The sums of v's rows with the weights, as (e1, rows, 16) in UB; `weights`: None where other cores have them."""
         kb, e1, mt, nt = self.kb, self.shape.e1, strip.blocks, keys.blocks
         v = self.rows_of("v_l1", 2, strip, keys)
-        l1 = kb.alloc("weights_l1", Space.L1, (nt, mt, 16, 16), DType.F16)
+        l1 = kb.alloc("weights_l1", Space.L1, (nt, mt, 16, 16), v.dtype)
         self.give(l1, strip, weights)
-        l0a = kb.alloc(self.L0[2], Space.L0A, (mt, nt, 16, 16), DType.F16)
+        l0a = kb.alloc(self.L0[2], Space.L0A, (mt, nt, 16, 16), v.dtype)
         Side().to_l0(kb, l0a, l1, Expr(), k_first=False)
-        l0b = kb.alloc(self.L0[3], Space.L0B, (nt, e1, 16, 16), DType.F16)
+        l0b = kb.alloc(self.L0[3], Space.L0B, (nt, e1, 16, 16), v.dtype)
         Side(k_rows=True).to_l0(kb, l0b, v, Expr(), k_first=True)
         l0c = kb.alloc("sums_l0c", Space.L0C, (e1, mt, 16, 16), DType.F32)
         kb.mmad(kb.view(l0c), kb.view(l0a), kb.view(l0b), (mt * 16, nt * 16, e1 * 16), [])
@@ -358,7 +364,7 @@ class AttentionWriter:
         kb = self.kb
         kb.vec("rec", kb.view(total), kb.view(total))
         kb.vec("mul", kb.view(sums), kb.view(sums), _spread(kb, total, self.shape.e1))
-        out = kb.alloc("y", Space.UB, sums.shape, DType.F16)
+        out = kb.alloc("y", Space.UB, sums.shape, self.shape.dtype)
         kb.vec("conv", kb.view(out), kb.view(sums))
         self.write(strip, out)
 

@@ -24,7 +24,8 @@ class ScoreInput:
 
 @dataclass(frozen=True)
 class AttentionShape:
-    """Blocks of 16 rows, of q's and of v's columns; keys, counted one by one; batch axes; how the operands lie."""
+    """Blocks of 16 rows, of q's and of v's columns; keys, counted one by one; batch axes; how the operands lie, which are of
+    `dtype`."""
 
     m1: int
     d1: int
@@ -36,6 +37,12 @@ class AttentionShape:
     v: Side
     inputs: tuple[ScoreInput, ...] = ()
     steps: tuple[Step, ...] = ()
+    dtype: DType = DType.F16
+
+    @property
+    def score_type(self) -> DType:
+        """Of scores that leave the Cube: where steps follow they are rounded as the operators would apart, but not to bf16."""
+        return self.dtype if self.steps and self.dtype is DType.F16 else DType.F32
 
     @property
     def n1(self) -> int:
@@ -50,10 +57,11 @@ class AttentionShape:
     def ub_bytes(self, mt: int, nt: int) -> int:
         """UB for a tile of mt x nt blocks, one version of each buffer."""
         matrices = sum(side.kind == "matrix" for side in self.inputs)
-        values = ((DType.F16, True), *((DType.F16, False) for _ in self.inputs))
-        halves = [1, *(1 for _ in temporaries(self.steps, values, DType.F16))] if self.steps else []
-        narrow = len(halves) + matrices + 1  # scores and temporaries of the steps, masks, weights
-        wide = temporaries(self.steps, values, DType.F16).count(DType.F32)
+        scored = self.score_type
+        taken = temporaries(self.steps, ((scored, True), *((self.dtype, False) for _ in self.inputs)), scored)
+        halves = len(taken) + (scored is not DType.F32) if self.steps else 0
+        narrow = halves + matrices + 1  # scores and temporaries of the steps, masks, weights
+        wide = taken.count(DType.F32)
         score = FRACTAL * (narrow + 2 + wide) + FRACTAL  # fp32 scores, and half as much to reduce them
         row = 5 * FRACTAL * self.e1 + 2 * FRACTAL  # sums twice in fp32 and once in fp16; statistics
         vectors = 64 * nt * len(self.inputs) + 2 * FRACTAL * max(self.d1, self.e1)

@@ -26,6 +26,7 @@ from graph_engine.lowering.kernels.attention import AttentionWriter, Deal, KeyTi
 from graph_engine.lowering.kernels.attention_tiling import AttentionShape, choose_team_tiling
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS, Side
+from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainSide, Rows, blocks_of
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div
 from graph_engine.target_ascend.isa.model import CoreKind, DType, Space
@@ -54,17 +55,19 @@ class PlainAttention:
 def build_team_attention(name: str, whole: PlainAttention, soc: Soc) -> KernelOp:
     """The kernel; arguments: q, k, v, the steps' inputs, [what is added to the last block of keys], [zeros], result."""
     shape = whole.inner
+    if not soc.has("split"):
+        raise NoKernel("a team of cores computes attention of plain matrices on split chips alone")
     tiling = choose_team_tiling(shape, soc)
-    args = [Arg(n, (rows.extent,), DType.F16, "r") for n, rows in (("q", whole.q), ("k", whole.k), ("v", whole.v))]
+    args = [Arg(n, (rows.extent,), shape.dtype, "r") for n, rows in (("q", whole.q), ("k", whole.k), ("v", whole.v))]
     stored = {"matrix": (whole.m, shape.keys), "row": (shape.keys,), "number": ()}
     for number, side in enumerate(shape.inputs):
         count = Side(side.steps).matrices(shape.batch) if side.kind != "number" else 1
-        args.append(Arg(f"side{number}", (count, *stored[side.kind]), DType.F16, "r"))
+        args.append(Arg(f"side{number}", (count, *stored[side.kind]), shape.dtype, "r"))
     if shape.rest:
         args.append(Arg("behind", (BLOCK,), DType.F32, "r"))
     if whole.needs_zeros:
-        args.append(Arg("zeros", (BLOCK,), DType.F16, "r"))
-    args.append(Arg("y", (whole.result.extent,), DType.F16, "w"))
+        args.append(Arg("zeros", (BLOCK,), shape.dtype, "r"))
+    args.append(Arg("y", (whole.result.extent,), shape.dtype, "w"))
     deal = Deal(CoreSplit(max(shape.batch), tiling.b_share), CoreSplit(whole.m, tiling.m_share * BLOCK))
     kb = KernelBuilder(name, args, deal.block_dim)
     for _ in kb.parts(mixed=True):
@@ -109,7 +112,7 @@ class _TeamWriter(AttentionWriter):
             self.ring("sums", self.shape.e1, unit.strip, DType.F32)
         else:
             self.ring("scores", unit.keys.blocks, unit.strip, self.score_type)
-            self.ring("weights", unit.keys.blocks, unit.strip, DType.F16, CoreKind.VECTOR_CORE)
+            self.ring("weights", unit.keys.blocks, unit.strip, self.shape.dtype, CoreKind.VECTOR_CORE)
         return None
 
     def core(self, matrices: tuple[Expr, int], rows: tuple[Expr, int]) -> None:
@@ -193,12 +196,12 @@ class _TeamWriter(AttentionWriter):
 
     def weigh(self, q: Buf, strip: Strip, keys: KeyTile, state: Running | None) -> tuple[Buf, Buf, Buf]:
         weights, top, total = super().weigh(q, strip, keys, state)
-        ring = self.ring("weights", keys.blocks, strip, DType.F16, CoreKind.VECTOR_CORE)
+        ring = self.ring("weights", keys.blocks, strip, self.shape.dtype, CoreKind.VECTOR_CORE)
         self.kb.copy(self.half(ring, strip), self.kb.view(weights))
         return weights, top, total
 
     def give(self, l1: Buf, strip: Strip, weights: Buf | None) -> None:
-        ring = self.ring("weights", l1.shape[0], strip, DType.F16, CoreKind.CUBE_CORE)
+        ring = self.ring("weights", l1.shape[0], strip, self.shape.dtype, CoreKind.CUBE_CORE)
         self.kb.copy(self.kb.view(l1, 0, ring.shape, (strip.blocks * FRACTAL_ELEMENTS, 16, 1)), self.kb.view(ring))
 
     def taken(self, slot: str, accumulator: Buf, strip: Strip, dtype: DType) -> SSAValue:
@@ -244,7 +247,7 @@ class _TeamWriter(AttentionWriter):
 
     def matrix(self, slot: str, source: Buf, which: Expr, strip: Strip, keys: KeyTile) -> SSAValue:
         kb, (first, count), width = self.kb, self.own(strip), self.keys_in(keys)
-        buf = kb.alloc(slot, Space.UB, (keys.blocks, count, 16), DType.F16)
+        buf = kb.alloc(slot, Space.UB, (keys.blocks, count, 16), source.dtype)
         if keys.ragged:
             last = (count, 16)
             kb.copy(kb.view(buf, (keys.blocks - 1) * count * 16, last), kb.view(self.zero_rows(), 0, last, (0, 1)))

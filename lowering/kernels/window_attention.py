@@ -25,7 +25,7 @@ from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
 from graph_engine.lowering.kernels.matmul import FRACTAL_ELEMENTS
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.vector_tiling import CoreSplit, ceil_div
-from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.isa.model import Space
 from graph_engine.target_ascend.soc.soc import Soc
 
 
@@ -71,11 +71,11 @@ def build_window_attention(name: str, shape: WindowAttentionShape, soc: Soc) -> 
         raise NoKernel("the scores of a window do not fit the unified buffer")
     widths = (inner.d1, inner.d1, inner.e1)
     args = [
-        Arg(n, (1, stored * width, shape.row_blocks, 16, 16), DType.F16, "r")
+        Arg(n, (1, stored * width, shape.row_blocks, 16, 16), inner.dtype, "r")
         for n, (_, stored), width in zip("qkv", shape.heads, widths, strict=True)
     ]
     args += side_args(inner)
-    args.append(Arg("y", (1, inner.batch[-1] * inner.e1, shape.row_blocks, 16, 16), DType.F16, "w"))
+    args.append(Arg("y", (1, inner.batch[-1] * inner.e1, shape.row_blocks, 16, 16), inner.dtype, "w"))
     _, rows, _, heads = inner.batch
     # Rows of windows have bodies of their own, since the last one wraps; heads are dealt by the block index.
     cores = min(
@@ -135,13 +135,13 @@ class _WindowWriter(AttentionWriter):
         return self.kb.view(source, block * pitch + row * 16, (*box, 16), (pitch, self.whole.grid[2] * 16, 16, 1))
 
     def queries(self, strip: Strip) -> Buf:
-        buf = self.kb.alloc("q_l1", Space.L1, (self.shape.d1, strip.blocks, 16, 16), DType.F16)
+        buf = self.kb.alloc("q_l1", Space.L1, (self.shape.d1, strip.blocks, 16, 16), self.shape.dtype)
         self.into(buf, 0, strip.batch, self.shape.d1)
         return buf
 
     def rows_of(self, slot: str, number: int, strip: Strip, keys: KeyTile) -> Buf:
         kb, rest, columns = self.kb, self.shape.rest, self.shape.d1 if number == 1 else self.shape.e1
-        buf = kb.alloc(slot, Space.L1, (columns, keys.blocks, 16, 16), DType.F16)
+        buf = kb.alloc(slot, Space.L1, (columns, keys.blocks, 16, 16), self.shape.dtype)
         self.into(buf, number, strip.batch, columns)
         if keys.ragged:
             box = (columns, 16 - rest, 16)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -40,6 +40,7 @@ from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
 from graph_engine.lowering.kernels.matmul import MatmulShape, Side, build_matmul
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
+from graph_engine.lowering.kernels.vector_steps import computed
 from graph_engine.lowering.kernels.vector_tiling import merge_axes
 from graph_engine.lowering.kernels.window_attention import WindowAttentionShape, build_window_attention
 from graph_engine.lowering.selection.choice import (
@@ -240,8 +241,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
     outside = outside_values(region, [q, k, v, *attention.sides])
     parts = [heads_within(value) for value in outside[:3]]
     inputs: list[SSAValue | ConstantArgument] = [*(part.source for part in parts), *outside[3:]]
-    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (q, k, v, *attention.sides)):
-        raise NoKernel("the attention kernel works in fp16")
+    dtype = attention_type(q, k, v, *attention.sides)
     kinds = [side_kind(value, scores) for value in attention.sides]
     batches = [
         tensor(value).get_shape()[:-2] if kind != "number" else ()
@@ -258,7 +258,7 @@ def _attention(region: Region, attention: Attention) -> Choice:
         Side(steps[1], start=parts[1].start),
         Side(steps[2], k_rows=True, start=parts[2].start),
     )
-    shape = AttentionShape(m1, d1, e1, keys, batch, *sides, scored, chain)
+    shape = AttentionShape(m1, d1, e1, keys, batch, *sides, scored, chain, dtype)
     inputs += behind_the_last_key(shape)
     return Choice(
         ("attention", shape),
@@ -269,13 +269,22 @@ def _attention(region: Region, attention: Attention) -> Choice:
     )
 
 
+def attention_type(*values: SSAValue) -> DType:
+    """The element type of all operands of attention. Raises NoKernel where its kernels do not work in it."""
+    dtypes = {dtype_of_tensor(tensor(value)) for value in values}
+    if dtypes not in ({DType.F16}, {DType.BF16}):
+        raise NoKernel("the attention kernel works in fp16 and bf16")
+    return dtypes.pop()
+
+
 def score_steps(attention: Attention) -> tuple[Step, ...]:
     """What happens between the products and the softmax; values are the scores and the sides in their order."""
     sides = attention.sides
     number_of: dict[SSAValue, int] = {value: i for i, value in enumerate([attention.scores.result, *sides])}
     chain: list[Step] = []
     for op in attention.steps:
-        chain.append(elementwise_step(op, number_of))
+        step = elementwise_step(op, number_of)
+        chain.append(replace(step, dtype=computed(step.dtype)))
         number_of[op.results[0]] = len(sides) + len(chain)
     return tuple(chain)
 
@@ -303,8 +312,7 @@ def _window_attention(region: Region, attention: Attention) -> Choice:
     outside = outside_values(region, [*sources, *attention.sides])
     for value in (*sources, region.yielded[0]):
         require_encoding(tensor(value), FractalNZ)
-    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (*sources, *attention.sides)):
-        raise NoKernel("the attention kernel works in fp16")
+    dtype = attention_type(*sources, *attention.sides)
     batch = (maps, height // h, width // w, tensor(attention.scores.result).get_shape()[1])
     scored: list[ScoreInput] = []
     for value in attention.sides:
@@ -318,7 +326,7 @@ def _window_attention(region: Region, attention: Attention) -> Choice:
     ]
     inner = AttentionShape(
         -(-h * w // 16), widths[0], widths[2], h * w, batch, Side(), Side(start=1), Side(k_rows=True), tuple(scored),
-        score_steps(attention),
+        score_steps(attention), dtype,
     )  # fmt: skip
     heads_of = [
         (which.start, tensor(partition.x).get_shape()[-1] // (16 * columns))

@@ -28,6 +28,7 @@ from graph_engine.lowering.selection.choice import (
     tensor,
 )
 from graph_engine.lowering.selection.cube import (
+    attention_type,
     behind_the_last_key,
     bias_argument,
     epilogue_of,
@@ -94,8 +95,7 @@ def _attention(region: Region, attention: Attention, readers: tuple[Operation, .
     heads = (attention.scores.a, attention.scores.b, attention.result.b)
     outside = outside_values(region, [*heads, *sides])
     require_static(*map(tensor, (*outside, region.yielded[0])))
-    if any(dtype_of_tensor(tensor(value)) is not DType.F16 for value in (*heads, *sides)):
-        raise NoKernel("the attention kernel works in fp16")
+    dtype = attention_type(*heads, *sides)
     shape = tensor(scores).get_shape()
     places = [*map(placed, outside[:3]), written(region.yielded[0], readers)]
     steps = [
@@ -111,12 +111,12 @@ def _attention(region: Region, attention: Attention, readers: tuple[Operation, .
     scored = tuple(ScoreInput(kind, each) for kind, each in zip(kinds, merged[4:], strict=True))
     m1, d1, e1 = (ceil_div(size, BLOCK) for size in (m, d, e))
     sides_in_blocks = Side(), Side(), Side(k_rows=True)
-    inner = AttentionShape(m1, d1, e1, shape[-1], batch, *sides_in_blocks, scored, score_steps(attention))
+    inner = AttentionShape(m1, d1, e1, shape[-1], batch, *sides_in_blocks, scored, score_steps(attention), dtype)
     whole = PlainAttention(inner, m, d, e, q, k, v, out)
     inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:3]]
     inputs += [*outside[3:], *behind_the_last_key(inner)]
     if whole.needs_zeros:
-        inputs.append(_zeros(DType.F16))
+        inputs.append(_zeros(dtype))
     return Choice(
         ("team attention", whole),
         "attention",

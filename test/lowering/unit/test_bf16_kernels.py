@@ -207,6 +207,35 @@ def test_convolutions(n: int, channels: int, filters: int, kernel: tuple[int, in
     assert_near(got, want, lost * w[0].size * 2.0**-24)
 
 
+@pytest.mark.parametrize("masked", [0.0, -3.3895314e38, -np.inf], ids=["no mask", "lowest", "infinite"])
+@pytest.mark.parametrize("keys", [16, 50, 700])
+@pytest.mark.parametrize("soc", CHIPS)
+def test_attention(soc: str, keys: int, masked: float) -> None:
+    """Scores are rounded at most twice, weights once: each moves a weight by as much as a score of 4 does, or less."""
+    q, k, v = (drawn((2, rows, 32), number, -2, 2) for number, rows in enumerate((40, keys, keys)))
+    mask = np.where(np.random.default_rng(9).random((1, 40, keys)) < 0.4, masked, 0.0)
+    mask[..., 0] = 0
+    if np.isfinite(masked):
+        mask[:, 7] = masked  # all of a row, whose weights then are equal
+    mask = mask.astype(BF16)
+    text = f"""<ir_version: 10, opset_import: ["": 22]>
+        net (bfloat16[2,40,32] q, bfloat16[2,{keys},32] k, bfloat16[2,{keys},32] v, bfloat16[1,40,{keys}] mask)
+        => (bfloat16[2,40,32] y) <bfloat16 c = {{{BF16(0.125).view(np.uint16)}}}> {{
+            turned = Transpose<perm = [0, 2, 1]>(k)
+            s = MatMul(q, turned)
+            scaled = Mul(s, c)
+            sums = Add(scaled, mask)
+            p = Softmax<axis = -1>(sums)
+            y = MatMul(p, v)
+        }}"""
+    wide = [array.astype(np.float64) for array in (q, k, v, mask)]
+    scores = wide[0] @ wide[1].transpose(0, 2, 1) * 0.125
+    scores = np.where(wide[3] < -1e38, masked, scores)
+    weights = softmax(scores, -1)
+    got = on_chip(onnx.parser.parse_model(text), [q, k, v, mask], soc)
+    assert_near(got, weights @ wide[2], 3 * STEP * (weights @ np.abs(wide[2])))
+
+
 def test_a_chip_without_bf16_refuses_and_says_what_to_do() -> None:
     model = one_node("Add", [(3,), (3,)], (3,))
     with pytest.raises(GraphEngineError, match="Ascend310P3 does not compute bf16; precision mode force_fp16"):
