@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from xdsl.dialects.builtin import IntegerType, bf16, f16, i1
+from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
@@ -89,7 +89,7 @@ def is_inner_mask(value: SSAValue) -> bool:
 
 
 def on_the_cube(value: SSAValue) -> bool:
-    """Whether a Cube multiplies the value's type: what is kept in fp32 or in wide integers needs no fractals."""
+    """Whether every Cube multiplies the value's type: what is kept in fp32 or in wide integers needs no fractals there."""
     element = element_of(value)
     return element in (f16, bf16) or (isinstance(element, IntegerType) and element.width.data <= 8)
 
@@ -97,7 +97,7 @@ def on_the_cube(value: SSAValue) -> bool:
 class FormatRules:
     """The rules for one chip: `c0` gives the inner block of an element type by its MLIR name, `heavy` the operators
     that ask for the Cube's formats; `saturating`: fp16 ends at its largest number, so that sums stay finite; `small`: the
-    channels of a pixel that img2col takes where they are fewer than C0, by element type."""
+    channels of a pixel that img2col takes where they are fewer than C0, by element type; `wide`: the Cube multiplies fp32."""
 
     def __init__(
         self,
@@ -105,8 +105,10 @@ class FormatRules:
         heavy: Collection[str],
         saturating: bool = False,
         small: Mapping[str, int] | None = None,
+        wide: bool = False,
     ):
         self.c0 = c0
+        self.wide = wide
         self.heavy = frozenset(heavy)
         self.saturating = saturating
         self.small = small or {}
@@ -122,11 +124,12 @@ class FormatRules:
             description.heavy_operators,
             description.numerics.overflow_mode == "saturating",
             description.load3d.small_channels,
+            description.supports_mmad("f32", "f32", "f32"),
         )
 
     def without_pixels(self) -> Self:
         """The rules for a graph whose input is there in blocks of C0: pixels of four would take a conversion."""
-        return type(self)(self.c0, self.heavy, self.saturating)
+        return type(self)(self.c0, self.heavy, self.saturating, wide=self.wide)
 
     def own_family(self, op: Operation) -> Family | None:
         """The family that an operator asks for whatever its neighbours use; None for followers and for ND operators.
@@ -198,7 +201,8 @@ class FormatRules:
         match op:
             case Conv2dOp() | Conv3dOp():
                 groups, channels = op.group.value.data, shape_of(op.x)[1]
-                if not on_the_cube(op.x) or (volumes and DYNAMIC in (*shape_of(op.x), *shape_of(op.w))):
+                multiplied = on_the_cube(op.x) or (self.wide and element_of(op.x) == f32)
+                if not multiplied or (volumes and DYNAMIC in (*shape_of(op.x), *shape_of(op.w))):
                     return None
                 if isinstance(op, Conv2dOp) and self._takes_pixels(op, given[0]):
                     x = keep(given[0], nc1hwc0_c04(), strict=channels % PIXEL != 0)

@@ -24,7 +24,7 @@ MODES = {
     FORCE_FP16: "everything that is fp32 computes in fp16",
     ORIGIN: "every operator computes in the type that the model gives it",
     MIXED: "white list in fp16, black list as in the model, the rest as its producers",
-    CUBE_ONLY: "fp16 where the chip takes no fp32, that is on the Cube; the rest as in the model",
+    CUBE_ONLY: "convolutions and matrix products in fp16, the rest as in the model",
 }
 
 ALIASES = {

@@ -26,8 +26,9 @@ class RememberedRules(FormatRules):
         heavy: Collection[str],
         saturating: bool = False,
         small: Mapping[str, int] | None = None,
+        wide: bool = False,
     ):
-        super().__init__(c0, heavy, saturating, small)
+        super().__init__(c0, heavy, saturating, small, wide)
         self._answers: dict[tuple[object, ...], Formats | None] = {}
         self._inside: dict[tuple[object, ...], tuple[Format, ...]] = {}
         self._forms: dict[tuple[object, ...], int] = {}

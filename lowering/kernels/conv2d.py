@@ -16,12 +16,13 @@ FRACTAL_Z_C04 does, four positions a block. A grouped convolution runs the same 
 groups that FRACTAL_Z holds block-diagonally; the last block may have fewer groups, and so fewer channels. Of volumes,
 each slice of the result is an image, and the slices that it needs count as further input channels: a band takes them from
 where they lie, those outside the volume left out. 8-bit numbers come in blocks of 32 channels and are summed in i32; their
-way out joins two blocks of 16 results.
+way out joins two blocks of 16 results. fp32 comes in blocks of 8 channels, and its way out cuts a block of 16 results in two; where
+channels end in the first of them, the last block of 16 is a tile of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -62,7 +63,7 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
     size = (shape.groups, shape.k1, shape.n1, 16, shape.c0)
     w = [Arg(f"w{number or ''}", size, shape.weights, "r") for number in range(shape.filters)]
     bias = [Arg("bias", (shape.out_blocks * 16,), DType.F32, "r")] if shape.bias else []
-    plane = (shape.batch, shape.out_blocks // shape.n_unit, shape.ho, shape.wo, shape.c0)
+    plane = (shape.batch, shape.out_c1, shape.ho, shape.wo, shape.c0)
     y = Arg("y", plane, epilogue.out_dtype, "w")
     shares = split_bands(shape, tiling.rows, tiling.columns, tiling.m_cores)
     kb = KernelBuilder(name, [x, *w, *bias, *epilogue.args(plane), y], len(shares) * tiling.n_cores)
@@ -74,7 +75,7 @@ def build_conv2d(name: str, shape: ConvShape, epilogue: Epilogue | Requantise, s
                 writer.core(shares[first], at * x_step, at * y_step, Expr(), tiling.n_share, ends=True)
         if tiling.n_cores > 1:
             for m, share in enumerate(shares):
-                for lo, hi, size in tiling.n_groups(apart=shape.last is not None):
+                for lo, hi, size in tiling.n_groups(apart=shape.half or shape.last is not None):
                     with kb.blocks(m * tiling.n_cores + lo, m * tiling.n_cores + hi) as blk:
                         unit = (
                             (blk + -(m * tiling.n_cores)) * tiling.n_share if hi - lo > 1 else Expr(lo * tiling.n_share)
@@ -104,18 +105,21 @@ class _ConvWriter:
         """
         kb, shape = self.kb, self.shape
         if shape.groups == 1:
-            self.group(runs, x_base, y_base, Expr(), shape.c1, unit * shape.n_unit, units * shape.n_unit)
+            half = shape.half and ends
+            self.group(runs, x_base, y_base, Expr(), shape.c1, unit * shape.n_unit, units * shape.n_unit, half=half)
             return
-        last = shape.last if ends else None
-        whole = units - (last is not None)
+        last = shape.last or ((shape.c1, shape.n1) if shape.half else None)
+        whole = units - (ends and last is not None)
         if whole:
             with kb.loop(whole, "g") as g:
                 self.group(runs, x_base, y_base, unit + g, shape.c1, Expr(), shape.n1)
-        if last is not None:
-            self.group(runs, x_base, y_base, Expr(shape.groups - 1), last[0], Expr(), last[1])
+        if ends and last is not None:
+            self.group(runs, x_base, y_base, Expr(shape.groups - 1), last[0], Expr(), last[1], half=shape.half)
 
-    def group(self, runs: Sequence[Run], x_base: Expr, y_base: Expr, g: Expr, c1: int, n_start: Expr, n: int) -> None:
-        """The convolution of block `g` of groups, of c1 input blocks: channel blocks n_start..n_start+n."""
+    def group(
+        self, runs: Sequence[Run], x_base: Expr, y_base: Expr, g: Expr, c1: int, n_start: Expr, n: int, *, half: bool = False
+    ) -> None:  # fmt: skip
+        """The convolution of block `g` of groups, of c1 input blocks: channel blocks n_start..n_start+n, the last one `half`."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
         x_base = x_base + g * (shape.c1 * shape.h * shape.w * shape.x_c0)
         channel = g * shape.n1 + n_start
@@ -123,7 +127,7 @@ class _ConvWriter:
         vectors = self.epilogue.load_channels(kb, self._bias(), channel, n)
         w_base = g * (shape.k1 * shape.n1 * shape.fractal) + n_start * shape.fractal
         if tiling.c1 < shape.read_c1:
-            self.streamed(runs, x_base, w_base, y_base, n, vectors)
+            self.streamed(runs, x_base, w_base, y_base, (n, half), vectors)
             return
         pieces = self._pieces(shape.blocks_of_k(c1 * (shape.depth.taps if shape.depth else 1)))
         ahead = pieces if len(pieces) == shape.filters else pieces[:1]
@@ -135,22 +139,29 @@ class _ConvWriter:
                 x_l1 = self._input(run.first, x_at, c1)
                 if resident:
                     resident += [self._weights(piece, w_base, n) for piece in pieces[len(resident) :]]
-                for n_at, nt in kb.tiles(n, tiling.nt, "n"):
+                for n_at, nt, cut in self.n_tiles(n, half=half):
                     at = w_base + n_at * shape.fractal
                     weights = resident or [self._weights(piece, at, nt) for piece in pieces]
                     w_at = n_at * shape.fractal if resident else Expr()
-                    self.positions(run.first, x_l1, weights, w_at, nt, y_at, n_at, vectors)
+                    self.positions(run.first, x_l1, weights, w_at, (nt, cut), y_at, n_at, vectors)
+
+    def n_tiles(self, n: int, *, half: bool) -> Iterator[tuple[Expr, int, bool]]:
+        """(start, size, whether it is half a block) of the tiles of `n` channel blocks."""
+        for at, nt in self.kb.tiles(n - half, self.tiling.nt, "n"):
+            yield at, nt, False
+        if half:
+            yield Expr(n - 1), 1, True
 
     def streamed(
-        self, runs: Sequence[Run], x_base: Expr, w_base: Expr, y_base: Expr, n: int, vectors: list[Buf]
+        self, runs: Sequence[Run], x_base: Expr, w_base: Expr, y_base: Expr, n: tuple[int, bool], vectors: list[Buf]
     ) -> None:
-        """The same for `n` channel blocks, each accumulator with all of its positions and parts of the input channels."""
+        """The same for `n` channel blocks (the last one half?), each accumulator with all of its positions and parts of the input channels."""
         kb, shape, tiling = self.kb, self.shape, self.tiling
         for run in runs:
             with kb.loop(run.count, "band") as band:
                 x_at = x_base + band * run.x_step + run.first.x_offset
                 y_at = y_base + band * run.y_step + run.first.y_offset
-                for n_at, nt in kb.tiles(n, tiling.nt, "n"):
+                for n_at, nt, cut in self.n_tiles(n[0], half=n[1]):
                     m = run.first.size[0] * run.first.size[1]
                     tile = self._accumulator(m, nt)
                     bias, ready = self._tables(vectors, n_at, nt)
@@ -171,7 +182,7 @@ class _ConvWriter:
                             bias,
                         )
                         opened = True
-                    self._leave(tile, m, y_at, n_at, nt, ready)
+                    self._leave(tile, m, y_at, n_at, (nt, cut), ready)
 
     def _input(self, band: Band, x_at: Expr, c1: int) -> Buf:
         """The rows and columns of a band in L1, slice behind slice."""
@@ -221,13 +232,13 @@ class _ConvWriter:
         x_l1: Buf,
         weights: list[Weights],
         w_at: Expr,
-        nt: int,
+        channels: tuple[int, bool],
         y_at: Expr,
         n_at: Expr,
         vectors: list[Buf],
     ) -> None:
-        """All output positions of a band for one tile of channels; K runs over the taps in depth that the band has."""
-        kb, shape = self.kb, self.shape
+        """All output positions of a band for one tile of channels (blocks, the last one half?); K runs over the taps in depth that the band has."""
+        kb, shape, nt = self.kb, self.shape, channels[0]
         bias, ready = self._tables(vectors, n_at, nt)
         k_first = band.slices[0] * shape.c1 * shape.taps
         k_end = k_first + shape.blocks_of_k(x_l1.shape[0])
@@ -241,7 +252,7 @@ class _ConvWriter:
                     k = begin - k_first, end - begin
                     self._multiply(band, x_l1, part.buf, w_from, l0c, (m_at, m), k, None if opened else [], bias)
                     opened = True
-            self._leave(l0c, m, y_at + m_at * shape.c0, n_at, nt, ready)
+            self._leave(l0c, m, y_at + m_at * shape.c0, n_at, channels, ready)
 
     def _accumulator(self, m: int, nt: int) -> Buf:
         return self.kb.alloc("l0c", Space.L0C, (nt, -(-m // 16), 16, 16), self.shape.sums)
@@ -285,8 +296,11 @@ class _ConvWriter:
             kb.mmad(*step, (m, kt * shape.c0, nt * 16), None if first_of is None else [*first_of, k_at], bias)
             first_of = None
 
-    def _leave(self, l0c: Buf, m: int, y_at: Expr, n_at: Expr, nt: int, ready: Sequence[Buf]) -> None:
+    def _leave(
+        self, l0c: Buf, m: int, y_at: Expr, n_at: Expr, channels: tuple[int, bool], ready: Sequence[Buf]
+    ) -> None:
         """Through the epilogue to the result, at `y_at` of the core's share."""
-        shape = self.shape
-        tile = EpilogueTile(l0c, l0c.shape[1], m, y_at, shape.ho * shape.wo * 16, n_at, self.tiling.mt)
-        self.epilogue.emit(self.kb, tile, nt, self.tiling.nc, ready)
+        shape, (nt, half) = self.shape, channels
+        each, parts = shape.ho * shape.wo * shape.lanes, 16 // shape.lanes
+        tile = EpilogueTile(l0c, l0c.shape[1], m, y_at, each, n_at * parts, self.tiling.mt, shape.lanes)
+        self.epilogue.emit(self.kb, tile, nt * parts - half, self.tiling.nc * parts, ready)

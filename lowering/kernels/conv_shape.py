@@ -37,7 +37,8 @@ class ConvShape:
     `batch` counts images of the result; of volumes those are all slices, and c1 is that of one slice of x.
     `last` holds c1 and n1 of the last block where fewer groups are left for it than fit the others. `dtype` is that of the input; outside the image it holds `padding`. The sum of `filters` filters of one shape is the
     weight: of numbers of 9 bits. `small`: channels of a pixel of x as stored where they are fewer than c0 (NC1HWC0_C04, filters in
-    FRACTAL_Z_C04); a block of K then holds several positions of the kernel.
+    FRACTAL_Z_C04); a block of K then holds several positions of the kernel. `half`: of the last block of 16 outputs the result,
+    in blocks of 8, has but the first.
     """
 
     batch: int
@@ -59,6 +60,7 @@ class ConvShape:
     last: tuple[int, int] | None = None
     depth: Depth | None = None
     small: int = 0
+    half: bool = False
 
     @property
     def quantised(self) -> bool:
@@ -87,7 +89,17 @@ class ConvShape:
     @property
     def n_unit(self) -> int:
         """Blocks of 16 outputs that make one block of the result."""
-        return self.c0 // 16
+        return max(1, self.c0 // 16)
+
+    @property
+    def lanes(self) -> int:
+        """Channels of a block of the result that lie together in the accumulator."""
+        return min(16, self.c0)
+
+    @property
+    def out_c1(self) -> int:
+        """Blocks of c0 output channels of all groups."""
+        return self.out_blocks * 16 // self.c0 - self.half
 
     @property
     def weights(self) -> DType:
@@ -171,7 +183,7 @@ class ConvShape:
             volume, output = divmod(batch, self.depth.outputs)
             first, *slices = self.depth.needed(output)
             first += volume * self.depth.inputs
-        out_image = self.out_blocks * self.ho * self.wo * 16
+        out_image = self.out_c1 * self.ho * self.wo * self.c0
         return Band(
             (rows[1], columns[1]),
             (in_rows, in_columns),

@@ -87,11 +87,11 @@ def stumbles(k1: int, kt: int) -> bool:
     return steps % 2 == 1 and k1 % -(-k1 // steps) != 0
 
 
-def block_cycles(soc: Soc, dtype: DType) -> int:
-    """Cycles in which the Cube multiplies two blocks of 16 x 16 numbers. Raises NoKernel where it has no such type."""
+def block_cycles(soc: Soc, dtype: DType, k: int = 16) -> int:
+    """Cycles in which the Cube multiplies two blocks of 16 x `k` numbers. Raises NoKernel where it has no such type."""
     if dtype.mlir not in soc.cube.tile:
         raise NoKernel(f"the Cube of {soc.name} does not multiply {dtype.mlir}")
-    return prod(-(-16 // extent) for extent in soc.cube.tile[dtype.mlir])
+    return prod(-(-size // extent) for size, extent in zip((16, k, 16), soc.cube.tile[dtype.mlir], strict=True))
 
 
 def halves(n: int) -> Iterator[int]:
@@ -266,14 +266,14 @@ def _candidate(
     if way == STREAMED:
         mte2 += loads * (n_tiles - 1) * x_bytes / l2_rate
     tiles = sum(s.kind == "tile" for s in epilogue.inputs)
-    y_bytes = loads * m1 * n * 256 * (1 if shape.quantised else 2)
+    y_bytes = loads * m1 * n * 256 * epilogue.out_dtype.bytes
     mte2 += tiles * y_bytes / l2_rate
     # Moves are requested ahead, so that their latencies pass while others transfer.
     mte2 += soc.sync.gm_move_cycles * (
         loads * (n_tiles * parts if way == STREAMED else 1) + (0 if resident else loads * n_tiles * parts)
     )
     steps = loads * n_tiles * m_tiles * k_tiles * shape.filters
-    cube = loads * m1 * n * k1 + soc.cube.fixed_cycles * steps
+    cube = loads * m1 * n * k1 * block_cycles(soc, shape.weights, shape.c0) + soc.cube.fixed_cycles * steps
     left = soc.path("l1", "l0a") if shape.fractals(rows * columns) else soc.load3d
     mte1 = loads * n_tiles * m1 * k1 * FRACTAL / left.bytes_per_cycle
     mte1 += loads * m_tiles * n * k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle

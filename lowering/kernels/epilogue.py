@@ -34,7 +34,8 @@ FRACTAL_ELEMENTS = 256
 class EpilogueTile:
     """One tile of the accumulator: `mt` blocks of 16 positions of which `m` are real, at `y_at` of the result
     (elements), channel blocks `n_stride` elements apart there, the first being `n_at` of the core's share. Of several
-    accumulators one lies behind the other. `most`: blocks of positions in the kernel's largest tile."""
+    accumulators one lies behind the other. `most`: blocks of positions in the kernel's largest tile. `c0`: channels of a block
+    of the result, of which one of the accumulator holds 16 / c0; all but a last one come in such groups."""
 
     l0c: Buf
     mt: int
@@ -43,11 +44,22 @@ class EpilogueTile:
     n_stride: int
     n_at: Expr
     most: int
+    c0: int = 16
 
     def sums(self, kb: KernelBuilder, at: Expr, count: int, rows: int) -> SSAValue:
-        """`rows` positions of `count` channel blocks of the accumulators, from block `at` on."""
-        apart = self.mt * FRACTAL_ELEMENTS
-        return kb.view(self.l0c, at * apart, (count, rows, 16), (apart, 16, 1))
+        """`rows` positions of `count` channel blocks of the accumulators, from block `at` on: (count, rows, c0), or (groups of
+        blocks, rows, blocks, c0) where these lie side by side."""
+        apart, side_by_side = self.mt * FRACTAL_ELEMENTS, min(count, 16 // self.c0)
+        if self.c0 == 16:
+            return kb.view(self.l0c, at * apart, (count, rows, 16), (apart, 16, 1))
+        sizes = (count // side_by_side, rows, side_by_side, self.c0)
+        return kb.view(self.l0c, at * (apart * self.c0 // 16), sizes, (apart, 16, self.c0, 1))
+
+
+def as_sums(kb: KernelBuilder, view: SSAValue, sums: SSAValue, apart: int) -> SSAValue:
+    """A view of channel blocks `apart` elements from each other, in the shape that `EpilogueTile.sums` has."""
+    sizes = shape_of(sums)
+    return view if len(sizes) == 3 else kb.restride(view, sizes, (sizes[2] * apart, sizes[3], apart, 1))
 
 
 @dataclass(frozen=True)
@@ -64,10 +76,12 @@ def exchanged(
 ) -> SSAValue:
     """Some channel blocks of a tile in global memory, where FixPipe puts them as `dtype`; those positions of them that the
     Vector core which is written for goes on with, one at least."""
-    buf = kb.exchange(slot, (count, tile.m, 16), dtype, most * tile.most * FRACTAL_ELEMENTS)
-    kb.fixpipe(kb.view(buf), tile.sums(kb, at, count, tile.m))
+    c0 = tile.c0
+    buf = kb.exchange(slot, (count, tile.m, c0), dtype, most * tile.most * 16 * c0)
+    sums = tile.sums(kb, at, count, tile.m)
+    kb.fixpipe(as_sums(kb, kb.view(buf), sums, tile.m * c0), sums)
     first, rows = kb.own_share(tile.m)
-    return kb.view(buf, first * 16, (count, max(rows, 1), 16), (tile.m * 16, 16, 1))
+    return kb.view(buf, first * c0, (count, max(rows, 1), c0), (tile.m * c0, c0, 1))
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,8 @@ class Finishing:
     def like(self, kb: KernelBuilder, view: SSAValue, taken: SSAValue) -> SSAValue:
         """Those elements of a view of the shape that are in `taken`, which has all or the real ones."""
         sizes = shape_of(taken)
+        if len(sizes) > len(self.shape):
+            return as_sums(kb, view, taken, self.shape[1] * self.shape[2])
         return view if sizes == self.shape else kb.restride(view, sizes, row_major(self.shape))
 
 
@@ -97,8 +113,8 @@ class Epilogue:
     accumulators: int = 1
 
     def args(self, plane: tuple[int, ...]) -> list[Arg]:
-        """Launch arguments of the side operands for a result of physical shape `plane` (n, c1, h, w, 16)."""
-        shapes = {"tile": plane, "channel": (1, plane[1], 1, 1, 16), "scalar": (1,)}
+        """Launch arguments of the side operands for a result of physical shape `plane` (n, c1, h, w, c0)."""
+        shapes = {"tile": plane, "channel": (1, plane[1], 1, 1, plane[-1]), "scalar": (1,)}
         return [Arg(f"side{i}", shapes[side.kind], side.dtype, "r") for i, side in enumerate(self.inputs)]
 
     def fractal_bytes(self) -> int:
@@ -162,8 +178,8 @@ class Epilogue:
         return loaded
 
     def emit(self, kb: KernelBuilder, tile: EpilogueTile, nt: int, nc: int, vectors: Sequence[Buf]) -> None:
-        """The epilogue of one accumulator tile of `nt` channel blocks, `nc` at a time."""
-        share = self.share(kb, tile)
+        """The epilogue of one accumulator tile of `nt` channel blocks of the result, `nc` at a time."""
+        share, c0 = self.share(kb, tile), tile.c0
         for c_at, c in kb.tiles(nt, nc, "c"):
             raw = [
                 self.taken(kb, tile, c_at + number * nt, c, nc, str(number or ""))
@@ -171,15 +187,15 @@ class Epilogue:
             ]
             if not share.rows:
                 continue
-            shape = (c, share.rows, 16)
-            real = (c, share.real, 16)
-            y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride + share.first * 16
+            shape = (c, share.rows, c0)
+            real = (c, share.real, c0)
+            y_at = tile.y_at + (tile.n_at + c_at) * tile.n_stride + share.first * c0
 
             def channel_row(source: Buf, at: Expr = c_at, shape: tuple[int, ...] = shape) -> SSAValue:
-                return kb.view(source, (tile.n_at + at) * 16, shape, (16, 0, 1))
+                return kb.view(source, (tile.n_at + at) * c0, shape, (c0, 0, 1))
 
             def in_memory(
-                source: Buf, y_at: Expr = y_at, real: tuple[int, ...] = real, strides: tuple[int, ...] = (tile.n_stride, 16, 1)
+                source: Buf, y_at: Expr = y_at, real: tuple[int, ...] = real, strides: tuple[int, ...] = (tile.n_stride, c0, 1)
             ) -> SSAValue:  # fmt: skip
                 return kb.view(source, y_at, real, strides)
 

@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 
 from graph_engine.dialects.ascend.affine import Expr
 from graph_engine.lowering.kernels.builder import Arg, Buf, KernelBuilder
-from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput, EpilogueTile, Share, exchanged
+from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput, EpilogueTile, Share, as_sums, exchanged
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.requantise import Requantise
 from graph_engine.lowering.kernels.step import Step
@@ -87,10 +87,10 @@ class FixpipeEpilogue(Epilogue):
         if not self.direct:
             super().emit(kb, tile, nt, nc, vectors[self.accumulators * self.bias :])
             return
-        rows, real = tile.mt * 16, (nt, tile.m, 16)
-        source = kb.view(tile.l0c, 0, real, (rows * 16, 16, 1))
-        target = kb.view(kb.args[-1], tile.y_at + tile.n_at * tile.n_stride, real, (tile.n_stride, 16, 1))
-        kb.fixpipe(target, source, *self.activation)
+        real, strides = (nt, tile.m, tile.c0), (tile.n_stride, tile.c0, 1)
+        source = tile.sums(kb, Expr(), nt, tile.m)
+        target = kb.view(kb.args[-1], tile.y_at + tile.n_at * tile.n_stride, real, strides)
+        kb.fixpipe(as_sums(kb, target, source, tile.n_stride), source, *self.activation)
 
 
 @dataclass(frozen=True)

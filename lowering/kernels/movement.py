@@ -47,7 +47,7 @@ class Movement:
     """A movement kernel: argument shapes and types, result shape and type, parts, value of what is filled.
 
     `shared`: parts write to different lanes of one block; the axis of this stride in the result is dealt to the cores
-    alike for all of them, so that no two cores write to one 32-byte granule.
+    alike for all of them, so that no two cores write to one 32-byte granule. `words`: the chip turns elements of 32 bits.
     """
 
     sources: tuple[tuple[tuple[int, ...], DType], ...]
@@ -56,6 +56,7 @@ class Movement:
     parts: tuple[Part, ...]
     fill: float = 0.0
     shared: int = 0
+    words: bool = False
 
 
 def normalise(dims: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -75,6 +76,7 @@ def normalise(dims: Sequence[Dim]) -> tuple[Dim, ...]:
 
 def build_movement(name: str, movement: Movement, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the sources, then the result. Raises NoKernel where a tile does not fit."""
+    movement = replace(movement, words=soc.supports("transpose", "f32"))
     args = [Arg(f"x{i}", shape, dtype, "r") for i, (shape, dtype) in enumerate(movement.sources)]
     kinds = len({_kind(part, movement) for part in movement.parts})
     room = soc.buffers["ub"] // kinds
@@ -114,9 +116,10 @@ def _bytes(*dtypes: DType) -> bool:
     return all(dtype in (DType.I8, DType.U8) for dtype in dtypes)
 
 
-def _turns(*dtypes: DType) -> bool:
-    """Whether elements turn around in UB: with 16 bits on one side, or as bytes; others are moved one by one."""
-    return any(dtype.bytes == 2 for dtype in dtypes) or _bytes(*dtypes)
+def _turns(source: DType, result: DType, *, words: bool) -> bool:
+    """Whether elements turn around in UB: with 16 bits on one side, as bytes, or as fp32 where the chip turns `words`; others are
+    moved one by one."""
+    return 2 in (source.bytes, result.bytes) or _bytes(source, result) or (words and source is result is DType.F32)
 
 
 def _round16(n: int) -> int:
@@ -141,7 +144,7 @@ def _is_turned_part(part: Part, movement: Movement) -> bool:
     """Whether the tiles of a part turn around in UB."""
     if part.source is None or movement.shared or not _is_turned(normalise(part.dims)):
         return False
-    return _turns(movement.dtype, movement.sources[part.source][1])
+    return _turns(movement.sources[part.source][1], movement.dtype, words=movement.words)
 
 
 def _width(part: Part, movement: Movement) -> int:

@@ -120,6 +120,9 @@ class PlainProduct:
 
 def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc: Soc) -> KernelOp:
     """The kernel; its arguments are left, right, [zeros], [bias], the epilogue's inputs, result."""
+    element = product.multiplied.mlir
+    if not soc.supports_mmad(element, element, DType.F32.mlir):
+        raise NoKernel(f"{soc.name} does not multiply {element} x {element} -> f32")
     way_out = leaving(epilogue, product.bias, soc)
     if not isinstance(way_out, FixpipeEpilogue) or not (way_out.direct or way_out.mixed):
         raise NoKernel("only FixPipe stores a product row by row")

@@ -30,6 +30,7 @@ from graph_engine.dialects.layout import (
     FractalZC04,
     FractalZKN,
     encoding_of,
+    is_plain,
     physical_shape,
 )
 from graph_engine.lowering.kernels.attention import LOWEST, build_attention
@@ -147,19 +148,19 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     x, w, y = tensor(op.x), tensor(op.w), tensor(op.results[0])
     volumes = isinstance(op, Conv3dOp)
     small = isinstance(encoding_of(x), NC1HWC0C04)
+    if is_plain(x) and dtype_of_tensor(x) is DType.F32:  # propagate-layout gives those blocks that a Cube multiplies
+        raise NoKernel("the Cube of the chip does not multiply fp32")
     for ty in (y,) if small else (x, y):
         require_encoding(ty, NDC1HWC0 if volumes else NC1HWC0)
     if not isinstance(encoding_of(w), FractalZ3D if volumes else FractalZC04 if small else FractalZ):
         raise NoKernel("the filter is not stored as fractals")
     dtype = multiplied_type(op.x, op.w)
-    if dtype is DType.F32:
-        raise NoKernel("the kernel of convolutions multiplies fp16 and bf16")
     attributes = op.attribute_values()
     n, c, *deep, h, wd = x.get_shape()
     (ho, wo), (kh, kw) = y.get_shape()[-2:], w.get_shape()[-2:]
     strides, dilations, pads = (attributes[key] for key in ("strides", "dilations", "pads"))
     group: int = attributes["group"]
-    blocks = blocks_of_groups(w.get_shape(), group, 16)
+    blocks = blocks_of_groups(w.get_shape(), group, 32 // dtype.bytes)
     depth = None
     if volumes:
         depth = Depth(deep[0], y.get_shape()[2], w.get_shape()[2], strides[0], dilations[0], pads[0])
@@ -172,8 +173,10 @@ def _convolution(region: Region, op: Conv2dOp | Conv3dOp) -> Choice:
     shape = ConvShape(
         n, blocks.count, blocks.c1, h, wd, blocks.n1, ho, wo, (kh, kw), tuple(strides[-2:]), tuple(dilations[-2:]),
         (top, left, bottom, right), op.b is not None, dtype, last=blocks.last, depth=depth,
-        small=physical_shape(x)[-1] if small else 0,
+        small=physical_shape(x)[-1] if small else 0, half=dtype.bytes == 4 and -(-y.get_shape()[1] // 8) % 2 == 1,
     )  # fmt: skip
+    if shape.half and any(side.kind == "channel" for side in epilogue.inputs):
+        raise NoKernel("a row of channels behind the Cube ends within a block of 16")
     inputs: list[SSAValue | ConstantArgument] = list(outside_values(region, [op.x, op.w]))
     if op.b is not None:
         inputs.append(bias_argument(outside_values(region, [op.b])[0], shape.out_blocks * 16))
@@ -200,6 +203,8 @@ def _matmul(region: Region, op: MatmulOp) -> Choice:
     for ty in (a, y):
         require_encoding(ty, FractalNZ)
     dtype = multiplied_type(op.a, op.b)
+    if dtype is DType.F32:
+        raise NoKernel("a product of fractals multiplies fp16 and bf16; one of fp32 is stored row by row")
     transpose_a, transpose_b = bool(op.transpose_a.value.data), bool(op.transpose_b.value.data)
     right = encoding_of(b)
     if not isinstance(right, FractalNZ | (FractalZ if transpose_b else FractalZKN)):

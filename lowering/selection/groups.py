@@ -21,12 +21,14 @@ class GroupBlocks:
     last: tuple[int, int] | None
 
 
-def blocks_of_groups(filters: Sequence[int], groups: int, unit: int) -> GroupBlocks:
-    """Of a filter [O, C / groups, kh, kw], both channels in blocks of `unit`: whole groups fill whole blocks but in the end."""
-    each, cout, cin = BlockDiagonal(groups, unit, unit).per_block(tuple(filters))
+def blocks_of_groups(filters: Sequence[int], groups: int, c0: int) -> GroupBlocks:
+    """Of a filter [O, C / groups, kh, kw], channels in blocks of `c0`, outputs in such blocks or in those of 16 if that is more:
+    whole groups fill whole blocks but in the end."""
+    n0 = max(16, c0)
+    each, cout, cin = BlockDiagonal(groups, n0, c0).per_block(tuple(filters))
 
     def channels(count: int) -> tuple[int, int]:
-        return -(-count * cin // unit), -(-count * cout // unit) * (unit // 16)
+        return -(-count * cin // c0), -(-count * cout // n0) * (n0 // 16)
 
     count = -(-groups // each)
     rest = channels(groups - (count - 1) * each)
