@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from graph_engine.dialects.ge.constant import ConstantOp
-from graph_engine.dialects.ge.core import GeOp
+from graph_engine.dialects.ge.core import GeOp, Trait
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_name
@@ -55,6 +55,8 @@ def _storable(type: Attribute) -> bool:
 
 def _computes_brain(op: Operation) -> bool:
     """Whether bf16 is among the types of an operator that does more than to hold it or to cast it."""
-    if not isinstance(op, GeOp | FusedOp) or isinstance(op, CastOp | ConstantOp):
+    if isinstance(op, FusedOp):  # a kernel of casts and others falls apart
+        return any(map(_computes_brain, op.block.ops))
+    if not isinstance(op, GeOp) or isinstance(op, CastOp | ConstantOp) or op.has(Trait.VIEW):
         return False
     return any(isinstance(v.type, TensorType) and v.type.element_type == bf16 for v in (*op.operands, *op.results))

@@ -164,15 +164,16 @@ def through_chip(outcome: Outcome, runs: list[Run], soc: str = DEFAULT_SOC, *, c
 def check_fp16(value: Any, half: Any, exact: Any, what: str) -> None:
     """Raises AssertionError if the chip's `value` is beyond the bound that `half`, the rounded reference, sets."""
     assert value.shape == exact.shape and value.dtype == exact.dtype, f"{what}: {value.dtype}{value.shape}"
-    if value.dtype.kind != "f":
+    if value.dtype.kind != "f" and value.dtype.name != "bfloat16":
         np.testing.assert_array_equal(value, half, err_msg=what)
         return
+    step = 2**-8 if value.dtype.name == "bfloat16" else 2**-9
     value, half, exact = (a.astype(np.float64) for a in (value, half, exact))
     usable = np.isfinite(exact) & np.isfinite(half) & (np.abs(exact) < 65000)
     if not usable.any():
         return
     value, half, exact = value[usable], half[usable], exact[usable]
     scale = max(np.abs(exact).max(), np.abs(half).max(), 2**-14)
-    allowed = max(4 * np.abs(half - exact).max(), 2**-9 * scale)
+    allowed = max(4 * np.abs(half - exact).max(), step * scale)
     error = np.abs(value - exact).max()
     assert error <= allowed, f"{what}: {error:.3g} from the right values, {allowed:.3g} are allowed"

@@ -255,3 +255,19 @@ def test_the_default_mode_computes_a_bf16_model_in_fp16(soc: str) -> None:
     done = run(program, [a, b], mode="functional", check=True)
     assert not done.findings
     assert_near(done.outputs[0], want, 2.0**-11 * np.abs(want) + lost * 70 * 2.0**-24)
+
+
+def test_a_chip_without_bf16_casts_views_and_groups_of_casts_on_the_ai_cpu() -> None:
+    text = """<ir_version: 10, opset_import: ["": 22]>
+        net (bfloat16[4,6] x) => (bfloat16[24] y) <int64[1] form = {24}> {
+            flat = Reshape(x, form)
+            e = Celu(flat)
+            y = Relu(e)
+        }"""
+    x = drawn((4, 6), 3)
+    module = import_onnx(onnx.parser.parse_model(text))
+    compile_module(module, "Ascend310P3")
+    done = run(emit_program(module), [x], mode="functional", check=True)
+    want = np.maximum(x.astype(np.float64), 0).reshape(-1)
+    assert not done.findings
+    assert_near(done.outputs[0], want, 2.0**-11 * np.abs(want))
