@@ -198,7 +198,7 @@ def facts(operation: Any) -> list[str]:
     """Traits and reference of a `ge` operator, opcode of an instruction."""
     from graph_engine.dialects.ascend.instruction import InstructionOp
     from graph_engine.dialects.ge.core import GeOp
-    from graph_engine.target_ascend.isa.model import SPECS
+    from graph_engine.target_ascend.isa.specs import SPECS
 
     if issubclass(operation, GeOp) and operation.TRAITS:
         return ["", f"Traits: {', '.join(sorted(trait.name.lower() for trait in operation.TRAITS))}."]

@@ -20,7 +20,8 @@ from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of, st
 from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.loops import enclosing_loops
 from graph_engine.lowering.kernels.vector_tiling import BLOCK, merge_axes
-from graph_engine.target_ascend.isa.model import SPECS, Space
+from graph_engine.target_ascend.isa.model import Space
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc.soc import Soc
 
 

@@ -19,7 +19,8 @@ from graph_engine.dialects.ascend.spaces import dtype_of, shape_of, space_of
 from graph_engine.dialects.float_text import parse_float
 from graph_engine.dialects.operator_class import Operator
 from graph_engine.dialects.traits import VerifiedByForm
-from graph_engine.target_ascend.isa.model import SPECS, Opcode, Pipe
+from graph_engine.target_ascend.isa.model import Opcode, Pipe
+from graph_engine.target_ascend.isa.specs import SPECS
 
 _SEGMENTS: dict[Attribute, Attribute] = {}
 """One attribute for all equal ones, where xDSL makes a new one an operator."""

@@ -27,7 +27,8 @@ from graph_engine.dialects.ascend.instruction import InstructionOp
 from graph_engine.dialects.ascend.spaces import shape_of, space_of
 from graph_engine.dialects.float_text import parse_float
 from graph_engine.dialects.ge.interning import ints_attr
-from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.model import MOVE_PIPES, Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 
 @irdl_op_definition

@@ -24,7 +24,8 @@ from graph_engine.lowering.kernels.loops import allocs_by_slot, slot_bytes
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.sequence_writer import SequenceWriter, WrittenSequence
 from graph_engine.lowering.kernels.word_sequences import chosen, compared, converted
-from graph_engine.target_ascend.isa.model import SPECS, CoreKind, DType, Pipe, Space
+from graph_engine.target_ascend.isa.model import CoreKind, DType, Pipe, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc.soc import Soc
 
 _BLOCK = 32

@@ -11,7 +11,8 @@ from graph_engine.dialects.ascend.spaces import dtype_of, shape_of
 from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.vector_tiling import BLOCK
-from graph_engine.target_ascend.isa.model import SPECS, DType, Space
+from graph_engine.target_ascend.isa.model import DType, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 WrittenSequence: TypeAlias = Callable[["SequenceWriter", SSAValue, Sequence[SSAValue], float], None]
 """Writes what does dst = instruction(sources, immediate)."""

@@ -15,7 +15,8 @@ from graph_engine.dialects.ascend.vec import VectorOp
 from graph_engine.lowering.kernels.builder import KernelBuilder
 from graph_engine.lowering.kernels.step import Scratch, Step, Value
 from graph_engine.lowering.kernels.vector_steps import emit_steps
-from graph_engine.target_ascend.isa.model import SPECS, DType
+from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc.soc import Soc
 
 BLOCK = 32

@@ -13,7 +13,8 @@ from xdsl.ir import SSAValue
 from graph_engine.dialects.ascend.spaces import dtype_of
 from graph_engine.dialects.ascend.vec import CmpOp
 from graph_engine.lowering.kernels.sequence_writer import SequenceWriter
-from graph_engine.target_ascend.isa.model import SPECS, DType
+from graph_engine.target_ascend.isa.model import DType
+from graph_engine.target_ascend.isa.specs import SPECS
 
 WHOLE, WHOLE_BITS = 1.5 * 2.0**23, float(0x4B400000)
 """Added to a number it leaves an integer; its bits as an integer."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from graph_engine.target_ascend.chip.footprint import Footprint
 from graph_engine.target_ascend.chip.operands import Core, Locator, Site, coalesce, locator
-from graph_engine.target_ascend.isa.model import SPECS, Operand, Space
+from graph_engine.target_ascend.isa.model import Operand, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 
 @dataclass(slots=True)

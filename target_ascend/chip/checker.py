@@ -35,7 +35,8 @@ from graph_engine.target_ascend.chip.operands import Core, Counters, OutOfRange,
 from graph_engine.target_ascend.chip.races import PIPES, GranuleClocks, PipeClocks, pipe_name
 from graph_engine.target_ascend.chip.rounding import lanes_from_brain
 from graph_engine.target_ascend.chip.validity import Mask, Plane, Rule, build_rule
-from graph_engine.target_ascend.isa.model import MOST_RAISED, SPECS, DType, Instr, Kernel, Opcode, Part, Space
+from graph_engine.target_ascend.isa.model import MOST_RAISED, DType, Instr, Kernel, Opcode, Part, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.om.program import Location, Segment, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
 

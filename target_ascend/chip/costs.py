@@ -15,7 +15,6 @@ from math import prod
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import (
     MOVE_PIPES,
-    SPECS,
     Buffer,
     CoreKind,
     Instr,
@@ -25,6 +24,7 @@ from graph_engine.target_ascend.isa.model import (
     Pipe,
     Space,
 )
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc.soc import Soc
 
 BLOCK_BYTES = 32

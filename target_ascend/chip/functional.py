@@ -26,7 +26,8 @@ from graph_engine.target_ascend.chip.operands import CUBE_SPACES, Core, Counters
 from graph_engine.target_ascend.chip.selection import build_compare, build_gather, build_load_scalar, build_select
 from graph_engine.target_ascend.chip.teams import CrossFlags, Deadlock, Flow, run_team
 from graph_engine.target_ascend.chip.vector import build_arithmetic, build_convert, build_reduce
-from graph_engine.target_ascend.isa.model import SLOTS, SPECS, Blocks, Instr, Kernel, Loop, Node, Opcode, Part, Space
+from graph_engine.target_ascend.isa.model import SLOTS, Blocks, Instr, Kernel, Loop, Node, Opcode, Part, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.om.program import Location, SourceNode
 from graph_engine.target_ascend.soc.soc import Soc
 

@@ -10,17 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graph_engine.target_ascend.chip.operands import coalesce, extent
-from graph_engine.target_ascend.isa.model import (
-    SPECS,
-    Affine,
-    Buffer,
-    Instr,
-    Loop,
-    Node,
-    Operand,
-    Rotate,
-    Space,
-)
+from graph_engine.target_ascend.isa.model import Affine, Buffer, Instr, Loop, Node, Operand, Rotate, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 _SLOT = 1
 """Counter of the loops that are looked at: those that are in no other."""

@@ -16,19 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graph_engine.target_ascend.chip.iterations import independent, instructions, unturned
-from graph_engine.target_ascend.isa.model import (
-    SPECS,
-    Affine,
-    Blocks,
-    Buffer,
-    Instr,
-    Kernel,
-    Loop,
-    Node,
-    Operand,
-    Part,
-    Space,
-)
+from graph_engine.target_ascend.isa.model import Affine, Blocks, Buffer, Instr, Kernel, Loop, Node, Operand, Part, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 _ALIGN = 512
 """Bytes to whose multiples buffers are moved: a fractal."""

@@ -21,7 +21,8 @@ from graph_engine.target_ascend.chip.operands import (
     writer,
 )
 from graph_engine.target_ascend.chip.rounding import write_lanes
-from graph_engine.target_ascend.isa.model import SPECS, Opcode, Space
+from graph_engine.target_ascend.isa.model import Opcode, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 _PARAMS = SPECS[Opcode.LOAD3D].params
 

@@ -22,7 +22,8 @@ from graph_engine.target_ascend.chip.rounding import (
     lanes_from_brain,
     lanes_from_half,
 )
-from graph_engine.target_ascend.isa.model import SPECS, Affine, Buffer, DType, Instr, Operand, Part, Rotate, Space
+from graph_engine.target_ascend.isa.model import Affine, Buffer, DType, Instr, Operand, Part, Rotate, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 Array: TypeAlias = npt.NDArray[Any]
 Counters: TypeAlias = list[int]

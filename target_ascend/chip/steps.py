@@ -23,7 +23,6 @@ from graph_engine.target_ascend.chip.costs import (
 )
 from graph_engine.target_ascend.isa.model import (
     FIRST_REGISTER,
-    SPECS,
     Affine,
     Blocks,
     Instr,
@@ -37,6 +36,7 @@ from graph_engine.target_ascend.isa.model import (
     Rotate,
     Space,
 )
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc.soc import Soc
 
 WORK, MOVE_GM, SET, WAIT, BARRIER_ALL, CROSS_SET, CROSS_WAIT = range(7)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from graph_engine.target_ascend.chip.memory import Memory
 from graph_engine.target_ascend.chip.moves import Img2col
 from graph_engine.target_ascend.chip.operands import Counters, Site
-from graph_engine.target_ascend.isa.model import SPECS, Opcode, Operand
+from graph_engine.target_ascend.isa.model import Opcode, Operand
+from graph_engine.target_ascend.isa.specs import SPECS
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 

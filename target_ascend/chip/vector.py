@@ -25,7 +25,8 @@ from graph_engine.target_ascend.chip.operands import (
     writer,
 )
 from graph_engine.target_ascend.chip.rounding import round_scalar_to_half, round_to_half
-from graph_engine.target_ascend.isa.model import SPECS, DType, Opcode
+from graph_engine.target_ascend.isa.model import DType, Opcode
+from graph_engine.target_ascend.isa.specs import SPECS
 
 FLOATS = (DType.F16, DType.F32)
 INTEGERS = (DType.I8, DType.U8, DType.I16, DType.U16, DType.I32, DType.U32, DType.I64, DType.U64)

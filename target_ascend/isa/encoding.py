@@ -16,7 +16,6 @@ from typing import TypeAlias
 from graph_engine.errors import GraphEngineError
 from graph_engine.target_ascend.isa.model import (
     FIRST_REGISTER,
-    SPECS,
     Affine,
     Blocks,
     Buffer,
@@ -33,6 +32,7 @@ from graph_engine.target_ascend.isa.model import (
     Rotate,
     Space,
 )
+from graph_engine.target_ascend.isa.specs import SPECS
 
 MAGIC = b"GEKN"
 VERSION = 1

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from graph_engine.target_ascend.isa.model import (
     ACTIVATIONS,
-    SPECS,
     TEAM,
     Blocks,
     CoreKind,
@@ -20,6 +19,7 @@ from graph_engine.target_ascend.isa.model import (
     Pipe,
     Space,
 )
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.om.program import Program
 from graph_engine.target_ascend.soc.soc import Soc
 

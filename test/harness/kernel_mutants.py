@@ -10,19 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from graph_engine.target_ascend.isa.model import (
-    SPECS,
-    Affine,
-    Blocks,
-    Instr,
-    Kernel,
-    Loop,
-    Node,
-    Opcode,
-    Operand,
-    Pipe,
-    Space,
-)
+from graph_engine.target_ascend.isa.model import Affine, Blocks, Instr, Kernel, Loop, Node, Opcode, Operand, Pipe, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 
 
 @dataclass(frozen=True)

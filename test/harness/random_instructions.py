@@ -12,7 +12,8 @@ import numpy as np
 from hypothesis import strategies as st
 from models.kernel_builder import F16, F32, KernelBuilder
 
-from graph_engine.target_ascend.isa.model import SPECS, DType, Opcode, Operand, Pipe, Space
+from graph_engine.target_ascend.isa.model import DType, Opcode, Operand, Pipe, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc.soc import load_soc
 
 WINDOW = 4096

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graph_engine.target_ascend.isa.model import (
-    SPECS,
     Affine,
     Blocks,
     Buffer,
@@ -20,6 +19,7 @@ from graph_engine.target_ascend.isa.model import (
     Rotate,
     Space,
 )
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.om.program import Launch, Location, Segment
 
 BUFFERS = (

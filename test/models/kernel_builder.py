@@ -8,7 +8,6 @@ from typing import Any
 
 from graph_engine.target_ascend.isa.model import (
     MOVE_PIPES,
-    SPECS,
     Affine,
     Blocks,
     Buffer,
@@ -23,6 +22,7 @@ from graph_engine.target_ascend.isa.model import (
     Rotate,
     Space,
 )
+from graph_engine.target_ascend.isa.specs import SPECS
 
 F16, F32 = DType.F16, DType.F32
 

@@ -9,7 +9,8 @@ from xdsl.ir import Operation
 from graph_engine.dialects.ge.activation import GeluOp
 from graph_engine.dialects.ge.elementwise import AddOp, MaximumOp, MulOp
 from graph_engine.target_ascend.chip.costs import never_meet
-from graph_engine.target_ascend.isa.model import SPECS, Kernel
+from graph_engine.target_ascend.isa.model import Kernel
+from graph_engine.target_ascend.isa.specs import SPECS
 
 SHAPE = (64, 1024)
 

@@ -21,7 +21,8 @@ from graph_engine.target_ascend.chip.costs import (
     task_overhead_cycles,
     vector_repeats,
 )
-from graph_engine.target_ascend.isa.model import SPECS, DType, Instr, Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.model import DType, Instr, Opcode, Pipe, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc.soc import load_soc
 
 SOC = load_soc("Ascend310P3")

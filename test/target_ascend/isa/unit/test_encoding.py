@@ -14,7 +14,6 @@ from graph_engine.target_ascend.isa.encoding import Decoded, decode_kernel, enco
 from graph_engine.target_ascend.isa.model import (
     FIRST_REGISTER,
     SLOTS,
-    SPECS,
     Affine,
     Blocks,
     Buffer,
@@ -29,6 +28,7 @@ from graph_engine.target_ascend.isa.model import (
     Rotate,
     Space,
 )
+from graph_engine.target_ascend.isa.specs import SPECS
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "isa.md"
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from graph_engine.errors import GraphEngineError
-from graph_engine.target_ascend.isa.model import MOVE_PIPES, SPECS, Space
+from graph_engine.target_ascend.isa.model import MOVE_PIPES, Space
+from graph_engine.target_ascend.isa.specs import SPECS
 from graph_engine.target_ascend.soc import soc as soc_module
 from graph_engine.target_ascend.soc.soc import available_socs, load_soc
 
