@@ -183,7 +183,8 @@ def _shared_plan(part: Part, movement: Movement, room: int) -> _Plan:
     split = next((i for i, d in enumerate(dims) if d.dst == movement.shared and d.read == d.write), len(dims) - 1)
     last = split == len(dims) - 1
     row = prod([d.write for d in dims[split + 1 : -1]]) * _round16(dims[-1].write)
-    budget = room // (2 * movement.dtype.bytes)
+    same = part.source is None or movement.sources[part.source][1] is movement.dtype
+    budget = room // (2 * (movement.dtype.bytes if same else _width(part, movement)))
     if any(d.read != d.write for d in dims[:-1]) or row > budget:
         raise NoKernel("one tile of the move does not fit the unified buffer")
     tile = dims[split].write if last else min(dims[split].write, budget // row)
@@ -285,7 +286,7 @@ class _Writer:
         if narrow:
             ub = self.half(slot, ub, reads)
         out = kb.view(kb.args[-1], dst + part.dst_offset, writes, tuple(d.dst for d in dims))
-        kb.copy(out, kb.view(self.converted(slot, ub), 0, writes))
+        kb.copy(out, kb.view(self.converted(slot, ub, writes), 0, writes))
 
     def turn(self, slot: str, source: Buf, dims: tuple[Dim, ...], src: Expr, dst: Expr) -> None:
         """A tile whose last two axes change places on the way."""
@@ -324,10 +325,10 @@ class _Writer:
         kb.vec("conv", kb.view(half, 0, reads, ub.strides), kb.view(ub, 0, reads, ub.strides))
         return half
 
-    def converted(self, slot: str, ub: Buf) -> Buf:
-        """The tile in the result's element type."""
+    def converted(self, slot: str, ub: Buf, sizes: tuple[int, ...] | None = None) -> Buf:
+        """The tile, or so much of it, in the result's element type."""
         if ub.dtype is self.movement.dtype:
             return ub
         other = self.kb.alloc(f"{slot}_conv", Space.UB, ub.shape, self.movement.dtype)
-        self.kb.vec("conv", self.kb.view(other), self.kb.view(ub))
+        self.kb.vec("conv", self.kb.view(other, 0, sizes), self.kb.view(ub, 0, sizes))
         return other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from graph_engine.dialects.ge.core import Tensor
@@ -54,7 +54,8 @@ def boxes(src: Sequence[Axis], dst: Sequence[Axis]) -> list[tuple[int, int, tupl
             choices.append([(0, 0, (Dim(s.size, d.padded, s.stride, d.stride),))])
             continue
         if len(blocks) > 1:
-            raise NoKernel("the two formats cut an axis into blocks of different sizes")
+            choices.append(_cut_finer(s, d))
+            continue
         block = blocks.pop()
         s_outer, d_outer = (axis.outer if axis.block else axis.stride * block for axis in (s, d))
         full, tail = divmod(s.size, block)
@@ -70,6 +71,43 @@ def boxes(src: Sequence[Axis], dst: Sequence[Axis]) -> list[tuple[int, int, tupl
         dims = tuple(dim for option in combination for dim in option[2])
         found.append((sum(o[0] for o in combination), sum(o[1] for o in combination), dims))
     return found
+
+
+def _cut_finer(s: Axis, d: Axis) -> list[tuple[int, int, tuple[Dim, ...]]]:
+    """The boxes of an axis of which one side has several blocks in each block of the other (8 channels of fp32, 16 of fp16)."""
+    small, large = sorted((s.block, d.block))
+    each, rest = divmod(large, small)
+    if rest:
+        raise NoKernel("the two formats cut an axis into blocks of different sizes")
+    # From block to block of either size.
+    (s_large, s_small), (d_large, d_small) = (
+        (axis.outer, small * axis.stride) if axis.block == large else (each * axis.outer, axis.outer) for axis in (s, d)
+    )
+    inner, full, tail = Dim(small, small, s.stride, d.stride), s.size // large, s.size % large
+    found: list[tuple[int, int, tuple[Dim, ...]]] = []
+    if full:
+        found.append((0, 0, (Dim(full, full, s_large, d_large), Dim(each, each, s_small, d_small), inner)))
+    if tail:  # the last of its small blocks fills up what is left of the result's
+        at, whole = (full * s_large, full * d_large), (tail - 1) // small
+        if whole:
+            found.append((*at, (Dim(whole, whole, s_small, d_small), inner)))
+        written = large - whole * small if d.block == large else small
+        last = Dim(tail - whole * small, written, s.stride, d.stride)
+        found.append((at[0] + whole * s_small, at[1] + whole * d_small, (last,)))
+    return found
+
+
+def joins_blocks(src: Sequence[Axis], dst: Sequence[Axis]) -> bool:
+    """Whether blocks of an axis are larger in the result than in the source, so that several boxes write to one."""
+    return any(0 < s.block < d.block for s, d in zip(src, dst, strict=True))
+
+
+def lanes_last(part: Part) -> Part:
+    """The same box with the axis last whose elements lie together on both sides."""
+    lanes = next(d for d in reversed(part.dims) if d.src == d.dst == 1)
+    others = list(part.dims)
+    others.remove(lanes)
+    return replace(part, dims=(*others, lanes))
 
 
 def padding(pads: Sequence[int], x: list[Axis], target: list[Axis]) -> list[Part]:

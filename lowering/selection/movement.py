@@ -26,12 +26,12 @@ from graph_engine.dialects.layout import NC1HWC0, NC1HWC0C04, TransDataOp, encod
 from graph_engine.lowering.kernels.channel_shuffle import ShuffleShape, build_channel_shuffle
 from graph_engine.lowering.kernels.elementwise import Elementwise, build_elementwise
 from graph_engine.lowering.kernels.interleave import Planes, build_interleave
-from graph_engine.lowering.kernels.movement import Movement, Part, build_movement
+from graph_engine.lowering.kernels.movement import Movement, Part, build_movement, normalise
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.streams import Stream
 from graph_engine.lowering.kernels.vector_steps import takes
-from graph_engine.lowering.selection.boxes import Axis, boxes, padding, storage
+from graph_engine.lowering.selection.boxes import Axis, boxes, joins_blocks, lanes_last, padding, storage
 from graph_engine.lowering.selection.channel_blocks import feature_map_parts
 from graph_engine.lowering.selection.choice import Choice, ConstantArgument, dtype_of_tensor, require_static, tensor
 from graph_engine.target_ascend.isa.model import DType
@@ -82,6 +82,9 @@ def select_movement(op: Operation) -> Choice:
             parts, shared = feature_map_parts(op)
         case TransDataOp():
             add(0, x, target)
+            if joins_blocks(x, target):  # their lanes come last; pixels are dealt, which are 32 bytes apart
+                parts[:] = [replace(p, dims=(*normalise(p.dims[:-1]), p.dims[-1])) for p in map(lanes_last, parts)]
+                shared = target[-1].stride
         case TransposeOp():
             add(0, [x[i] for i in values["perm"]], target)
         case SplitHeadsOp():

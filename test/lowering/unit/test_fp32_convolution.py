@@ -15,7 +15,7 @@ from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.convolution import Conv2dOp, Conv3dOp
 from graph_engine.dialects.ge.evaluate import evaluate_op
 from graph_engine.dialects.ge.weights import constant_attr
-from graph_engine.dialects.layout import TransDataOp, fractal_z, fractal_z_3d, nc1hwc0, ndc1hwc0, unpack
+from graph_engine.dialects.layout import TransDataOp, fractal_z, fractal_z_3d, nc1hwc0, ndc1hwc0, pack, unpack
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.lowering.selection.choice import tensor
 from graph_engine.target_ascend.soc.soc import load_soc
@@ -129,3 +129,31 @@ def test_blocks_of_eight_channels(chip: str, shape: tuple[int, ...]) -> None:
     assert (unpack(stored, tensor(blocks)) == x).all()
     back = TransDataOp(blocks, tensor(plain))
     assert (run_stored(back, [x], soc=load_soc(chip)) == x).all()
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.data())
+def test_between_blocks_of_eight_and_of_sixteen(data: st.DataObject) -> None:
+    """Where a kept operator stands among those of fp16: rounded once, no bits lost on the way back, zeros behind the last channel."""
+    shape = (
+        1,
+        data.draw(st.integers(1, 70), "c"),
+        *data.draw(st.tuples(st.integers(1, 30), st.integers(1, 30)), "size"),
+    )
+    shape = (data.draw(st.integers(1, 2), "n"), *shape[1:])
+    x = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    wide, narrow = value(shape, "f32", nc1hwc0(8)), value(shape, "f16", nc1hwc0(16))
+    chip = load_soc(data.draw(st.sampled_from(["Ascend910B3", "Ascend310B1"]), "chip"))
+    rounded = pack(x.astype(np.float16), tensor(narrow))
+    assert (run_stored(TransDataOp(wide, tensor(narrow)), [x], soc=chip) == rounded).all()
+    exact = pack(x.astype(np.float16).astype(np.float32), tensor(wide))
+    assert (run_stored(TransDataOp(narrow, tensor(wide)), [x.astype(np.float16)], soc=chip) == exact).all()
+
+
+def test_many_pixels_between_blocks() -> None:
+    """More than the unified buffer holds of both types at a time."""
+    shape = (1, 24, 200, 300)
+    x = np.random.default_rng(9).standard_normal(shape).astype(np.float32)
+    wide, narrow = value(shape, "f32", nc1hwc0(8)), value(shape, "f16", nc1hwc0(16))
+    got = run_stored(TransDataOp(wide, tensor(narrow)), [x], soc=load_soc("Ascend910B3"))
+    assert (got == pack(x.astype(np.float16), tensor(narrow))).all()

@@ -23,10 +23,12 @@ NEAR_FP32 = 3e-6
 """Of the range: sums of a few thousand fp32 terms in another order."""
 
 
-def errors(model: onnx.ModelProto, feeds: Mapping[str, Array], **pipeline: str) -> tuple[dict[str, float], set[str]]:
+def errors(
+    model: onnx.ModelProto, feeds: Mapping[str, Array], soc: str = "Ascend310P3", **pipeline: str
+) -> tuple[dict[str, float], set[str]]:
     """Error of each output over its range, on the checked chip, and the operators that ran on the AI CPU."""
     module = import_onnx(model)
-    compile_module(module, pipeline=pipeline)
+    compile_module(module, soc, pipeline=pipeline)
     program = emit_program(module)
     point = program.entry_points[0]
     result = run(program, [feeds[tensor.name] for tensor in point.inputs], mode="functional", check=True)
@@ -65,6 +67,24 @@ def test_the_models_own_types_are_near_fp32(name: str) -> None:
         "ge.erf",
         "ge.pow",
     }
+
+
+@pytest.mark.parametrize("soc", ["Ascend910B3", "Ascend310B1"])
+@pytest.mark.parametrize("name", ["squeezenet", "encoder"])
+def test_fp32_stays_on_cubes_that_multiply_it(name: str, soc: str) -> None:
+    model, feeds = encoder() if name == "encoder" else light(name)
+    found, host = errors(model, feeds, soc, precision_mode="must_keep_origin_dtype")
+    assert max(found.values()) < NEAR_FP32
+    assert not host & {"ge.conv2d", "ge.matmul", "layout.transdata", "ge.transpose"}
+
+
+def test_a_kept_convolution_among_those_of_fp16() -> None:
+    """Blocks of 8 channels between blocks of 16: what fp16 warnings advise costs two conversions, no task on the AI CPU."""
+    model, feeds = light("squeezenet")
+    kept = [node.name or node.output[0] for node in model.graph.node if node.op_type == "Conv"][3]
+    found, host = errors(model, feeds, "Ascend910B3", keep_dtype_nodes=kept)
+    assert max(found.values()) < 0.01
+    assert not host
 
 
 @pytest.mark.parametrize("name", ["residual", "mlp", "lrn", "pools"])
