@@ -259,7 +259,13 @@ def _emit_in_fp32(
             kb.vec("conv", wide[operand.view], operand.view)
     numbers = [Value(wide[o.view], DType.F32) if o.view in wide else o for o in operands]
     if step.dtype is not DType.BF16:
-        result = emit_step(kb, step, numbers, target, scratch)
+
+        def in_place() -> SSAValue:
+            while wide:
+                scratch.give(DType.F32, wide.popitem()[1])
+            return target()
+
+        result = emit_step(kb, step, numbers, in_place, scratch)
     else:
         buffers = list(wide.values())
         middle = buffers[0] if buffers else scratch.take(DType.F32)
