@@ -13,6 +13,11 @@ from harness.on_the_chip import chip_outputs
 from models import encoder_layers, small
 from models.architectures import feeds_of
 
+from graph_engine.frontend_onnx.importer import import_onnx
+from graph_engine.lowering.emit_program import emit_program
+from graph_engine.pipelines.compile import compile_module
+from graph_engine.target_ascend.runtime.device import run
+
 MODELS: dict[str, Callable[[], onnx.ModelProto]] = {
     "residual": small.residual,
     "inception": small.inception,
@@ -23,12 +28,14 @@ MODELS: dict[str, Callable[[], onnx.ModelProto]] = {
     "gpt2": encoder_layers.gpt2,
     "llama": encoder_layers.llama,
     "qwen3": encoder_layers.qwen3,
+    "swin": encoder_layers.swin,
+    "whisper": encoder_layers.whisper,
 }
 SHARE = 2 * 2.0**-8
 """Of the range of a result: the last rounding to 8 digits is half of that; the earlier ones, one a kernel, do not add up."""
 
 
-@pytest.mark.parametrize("soc", ["Ascend910B3", "Ascend310B1"])
+@pytest.mark.parametrize("soc", ["Ascend910B3", "Ascend310B1", "Ascend950PR_9599"])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_in_bf16_agrees_with_onnxruntime_in_fp32(name: str, soc: str) -> None:
     model = MODELS[name]()
@@ -40,3 +47,16 @@ def test_a_model_in_bf16_agrees_with_onnxruntime_in_fp32(name: str, soc: str) ->
         assert got.dtype == BF16
         error = np.abs(got.astype(np.float64) - want).max() / np.ptp(want)
         assert error <= SHARE, error
+
+
+@pytest.mark.parametrize("soc", ["Ascend910B3", "Ascend310B1"])
+def test_typed_memories_and_bytes_alone_give_the_same_bits(soc: str) -> None:
+    model = in_bf16(encoder_layers.llama())
+    inputs = [v.astype(BF16) if v.dtype == np.float32 else v for v in feeds_of(encoder_layers.llama()).values()]
+    module = import_onnx(model)
+    compile_module(module, soc, pipeline={"precision_mode": "must_keep_origin_dtype"})
+    program = emit_program(module)
+    (typed,), (bare,) = (
+        run(program, inputs, mode="functional", real_bytes=real_bytes).outputs for real_bytes in (False, True)
+    )
+    np.testing.assert_array_equal(typed.view(np.uint16), bare.view(np.uint16))
