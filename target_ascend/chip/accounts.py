@@ -1,6 +1,6 @@
 """Where the cycles of a kernel go: every engine's time by reason, and the chain of reasons that ends last.
 
-The machine is that of `timing.run_queues`, which a test holds equal; here every point in time remembers the one that it
+The machine is that of `queues.run_queues`, which a test holds equal; here every point in time remembers the one that it
 follows. Both answers leave no remainder: the reasons of an engine add up to the block's cycles, and so do those
 of the chain. An engine's time is
 

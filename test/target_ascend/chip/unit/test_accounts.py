@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from models.hand_kernels import affine, barrier, kernel, launch, load_ub, loop, mmad, store_ub, sync, vector
 
 from graph_engine.target_ascend.chip.accounts import ENGINES, TaskAccount, explain_block
+from graph_engine.target_ascend.chip.queues import run_queues
 from graph_engine.target_ascend.chip.steps import BARRIER_ALL, MOVE_GM, SET, WAIT, WORK, Step
-from graph_engine.target_ascend.chip.timing import TimingEngine, run_queues
+from graph_engine.target_ascend.chip.timing import TimingEngine
 from graph_engine.target_ascend.isa.model import Blocks, Kernel, Node, Opcode, Pipe
 from graph_engine.target_ascend.soc.soc import load_soc
 

@@ -21,9 +21,10 @@ from graph_engine.target_ascend.chip.accounts import explain_team
 from graph_engine.target_ascend.chip.checker import Checker, Finding
 from graph_engine.target_ascend.chip.functional import FunctionalEngine
 from graph_engine.target_ascend.chip.memory import GlobalMemory
+from graph_engine.target_ascend.chip.queues import queue_flow
 from graph_engine.target_ascend.chip.steps import CROSS_SET, CROSS_WAIT, WORK, Step
 from graph_engine.target_ascend.chip.teams import CrossFlags, run_team
-from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine, queue_flow
+from graph_engine.target_ascend.chip.timing import TaskTiming, TimingEngine
 from graph_engine.target_ascend.isa.encoding import decode_kernel, encode_kernel
 from graph_engine.target_ascend.isa.model import Blocks, Instr, Kernel, Part, Pipe
 from graph_engine.target_ascend.om.program import Launch, Location, Segment

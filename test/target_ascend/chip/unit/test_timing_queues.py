@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_engine.target_ascend.chip.queues import run_queues
 from graph_engine.target_ascend.chip.steps import BARRIER_ALL, MOVE_GM, SET, WAIT, WORK, Move, Step
-from graph_engine.target_ascend.chip.timing import run_queues
 
 V, M, MTE1, MTE2 = 1, 2, 3, 4
 
