@@ -33,6 +33,7 @@ SAFETENSORS_TYPES = {
     "float64": "F64",
     "float32": "F32",
     "float16": "F16",
+    "bfloat16": "BF16",
     "int64": "I64",
     "int32": "I32",
     "int16": "I16",
@@ -116,9 +117,9 @@ class WeightRef:
     @property
     def bytes(self) -> int:
         """Bytes of the plain row-major tensor."""
-        import numpy as np
+        from graph_engine.dialects.ge.reference.element_types import dtype_named
 
-        return prod(self.shape) * np.dtype(self.dtype).itemsize
+        return prod(self.shape) * dtype_named(self.dtype).itemsize
 
     @property
     def origin(self) -> Path | None:
@@ -198,11 +199,13 @@ class SafetensorsStore:
     def _view(self, dtype: str, shape: tuple[int, ...], begin: int, end: int) -> Array:
         import numpy as np
 
+        from graph_engine.dialects.ge.reference.element_types import dtype_named
+
         if begin == end:
-            return np.empty(shape, dtype)
+            return np.empty(shape, dtype_named(dtype))
         if self._map is None:
             self._map = np.asarray(np.memmap(self.path, np.uint8, "r", self._start))
-        return self._map[begin:end].view(dtype).reshape(shape)
+        return self._map[begin:end].view(dtype_named(dtype)).reshape(shape)
 
 
 class OnnxStore:
@@ -298,10 +301,10 @@ def _read_header(path: Path) -> tuple[dict[str, tuple[str, tuple[int, ...], int,
 
 def write_store(path: Path, references: Mapping[str, WeightRef]) -> None:
     """Writes tensors keyed by address to a `.safetensors` file, one after another; the file appears only when whole."""
-    import numpy as np
+    from graph_engine.dialects.ge.reference.element_types import dtype_named
 
     # Wide elements first keeps every tensor aligned: the format allows no gaps.
-    order = sorted(references, key=lambda key: -np.dtype(references[key].dtype).itemsize)
+    order = sorted(references, key=lambda key: -dtype_named(references[key].dtype).itemsize)
     header: dict[str, Any] = {}
     offset = 0
     for key in order:

@@ -49,7 +49,11 @@ SATURATING = frozenset({"f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"})
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The numpy type of an element type by its MLIR name. Raises KeyError for an unknown one."""
-    name = NUMPY_NAMES[name]
+    return dtype_named(NUMPY_NAMES[name])
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """numpy's or ml_dtypes' type of a name."""
     try:
         return np.dtype(name)
     except TypeError:

@@ -24,6 +24,7 @@ from graph_engine.dialects import layout
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.evaluate import evaluate_op
 from graph_engine.dialects.ge.interning import tensor_type
+from graph_engine.dialects.ge.reference.element_types import dtype_named
 from graph_engine.dialects.ge.weights import (
     LONG_RECIPE,
     FoldAttr,
@@ -94,10 +95,12 @@ def test_small_constants_are_inline_and_large_ones_are_handles() -> None:
     assert isinstance(constant_attr(W.reshape(-1)[:65], "a"), WeightAttr)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bool", "int8", "int32", "int64", "uint8"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "float64", "bool", "int8", "int32", "int64", "uint8"]
+)
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 2), (16, 20)])
 def test_every_type_survives_text_and_store(dtype: str, shape: tuple[int, ...], tmp_path: Path) -> None:
-    array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+    array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype_named(dtype))
     module = module_of(constant_attr(array, "a"))
     save_store(module, tmp_path / "m.weights.safetensors")
     for generic in (False, True):
