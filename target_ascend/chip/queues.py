@@ -152,7 +152,7 @@ def queue_flow(
     return ends
 
 
-def timelines(
+def busy_intervals(
     soc: Soc, team: tuple[BlockGroup, ...], moves: list[list[Move]], flags: int
 ) -> list[tuple[tuple[Pipe, int, int], ...]]:
     """Busy intervals of one block by pipe, touching ones joined, of each group of a team."""

@@ -132,7 +132,7 @@ class TimingEngine:
                 written += lines_out
             end, busy = self._time(kernel, trace, team, moves)
             if self.timeline and not timelines:
-                timelines = timelines(soc, team, moves, trace.flags)
+                timelines = busy_intervals(soc, team, moves, trace.flags)
             blocks_of = team[0].blocks
             if self.accounts:
                 explained |= dict.fromkeys(blocks_of, self._explain(trace, team, moves, sharing))
