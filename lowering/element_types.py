@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.control_flow import RegionOp
 from graph_engine.dialects.ge.core import GeOp, Trait
 from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.fused import FusedOp
@@ -57,6 +58,6 @@ def _computes_brain(op: Operation) -> bool:
     """Whether bf16 is among the types of an operator that does more than to hold it or to cast it."""
     if isinstance(op, FusedOp):  # a kernel of casts and others falls apart
         return any(map(_computes_brain, op.block.ops))
-    if not isinstance(op, GeOp) or isinstance(op, CastOp | ConstantOp) or op.has(Trait.VIEW):
+    if not isinstance(op, GeOp) or isinstance(op, CastOp | ConstantOp | RegionOp) or op.has(Trait.VIEW):
         return False
     return any(isinstance(v.type, TensorType) and v.type.element_type == bf16 for v in (*op.operands, *op.results))

@@ -271,3 +271,19 @@ def test_a_chip_without_bf16_casts_views_and_groups_of_casts_on_the_ai_cpu() -> 
     want = np.maximum(x.astype(np.float64), 0).reshape(-1)
     assert not done.findings
     assert_near(done.outputs[0], want, 2.0**-11 * np.abs(want))
+
+
+def test_a_chip_without_bf16_leaves_control_flow_in_it_to_the_host() -> None:
+    text = """<ir_version: 10, opset_import: ["": 22]>
+        net (bfloat16[3,5] x, bool c) => (bfloat16[3,5] y) {
+            r = Relu(x)
+            y = If(c) <then_branch = yes () => (bfloat16[3,5] a) { a = Neg(r) },
+                       else_branch = no () => (bfloat16[3,5] b) { b = Identity(r) }>
+        }"""
+    x = drawn((3, 5), 3)
+    module = import_onnx(onnx.parser.parse_model(text))
+    compile_module(module, "Ascend310P3")
+    done = run(emit_program(module), [x, np.array(True)], mode="functional", check=True)
+    want = -np.maximum(x.astype(np.float64), 0)
+    assert not done.findings
+    assert_near(done.outputs[0], want, 2.0**-11 * np.abs(want))
