@@ -28,7 +28,7 @@ from graph_engine.target_ascend.chip.costs import (
     task_overhead_cycles,
 )
 from graph_engine.target_ascend.chip.l2 import PAGE_BITS, PAGE_BYTES, L2Cache
-from graph_engine.target_ascend.chip.queues import Span, run_groups, stuck
+from graph_engine.target_ascend.chip.queues import Span, busy_intervals, run_groups, stuck
 from graph_engine.target_ascend.chip.steps import (
     BlockGroup,
     GmAccess,
