@@ -27,6 +27,7 @@ from graph_engine.dialects.ge.elementwise import AddOp, MulOp
 from graph_engine.dialects.ge.interning import element_name
 from graph_engine.dialects.ge.logic import SelectOp
 from graph_engine.dialects.ge.shape import PadOp, SliceOp
+from graph_engine.dialects.layout import is_plain
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.made_operators import Made, MadeInFp32
 from graph_engine.transforms.pass_base import ROUNDING, GePass
@@ -47,6 +48,8 @@ class ExpandGroupedFilter(Pattern):
     def rewrite(self, op: ConvOp, rewriter: CountedRewriter) -> bool:
         group = int(op.attribute_values()["group"])
         if group == 1 or known(op.w) is not None or element_name(element_of(op.x)) not in ("f16", "f32"):
+            return False
+        if not is_plain(op.w.type):  # packed by blocks of groups when the formats were chosen
             return False
         if any(DYNAMIC in shape_of(value) or 0 in shape_of(value) for value in (*op.operands, *op.results)):
             return False
