@@ -1,6 +1,6 @@
 """The spine's costs as ratios of CPU time in one run on one machine, beside onnxruntime on one thread.
 
-    python bench/spine.py [--network resnet50,bert] [--rounds 5] [--seed 0] [--only time|memory|large]
+    python bench/spine.py [--network resnet50,bert] [--rounds 5] [--seed 0] [--only time|memory|large] [--page docs/speed.md]
 
 * time: ONNX file -> OM file beside creating a session from the same file; the modelled run (values and times, and times
   alone) of a program on a device beside inference in a session; and, without a target, what a single run costs that
@@ -16,6 +16,8 @@ Each part runs in a process of its own, so that none sees the memory or the cach
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import resource
@@ -39,6 +41,19 @@ TARGETS = {
     "peak memory of run": 3.0,
     "import + graph passes": 1.0,
 }
+PAGE = """# How fast the tools are
+
+Written by `python bench/spine.py --page docs/speed.md`. CPU seconds on one thread of one machine, in one run, beside
+onnxruntime in the same run: ratios are what to compare. Ours are medians behind a first round, which pays for imports and
+prepared kernels and is shown as `first`; a modelled run keeps its program on a device, as inference keeps its session.
+[Beside SCALE-Sim](beside_scalesim.md) is a page of its own; [why the model of values is as fast as it
+is](decisions/functional_engine.md).
+
+```text
+{tables}
+```
+"""
+
 NETWORKS = {"resnet50": "ResNet-50", "bert": "BERT-base, 128 tokens"}
 LARGE = 10_000
 """Nodes of the large transformer."""
@@ -259,6 +274,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of weights and inputs")
     parser.add_argument("--network", default="resnet50,bert", help=f"of {', '.join(NETWORKS)} (default all)")
     parser.add_argument("--only", choices=("time", "memory", "large"), help="one of the tables")
+    parser.add_argument("--page", type=Path, help="write the tables to this page as well")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--part", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -275,6 +291,16 @@ def main() -> None:
         with relaxed_gc():  # as in the tools
             print(json.dumps(calls[part]()))
         return
+    tables = io.StringIO()
+    with contextlib.redirect_stdout(tables) if options.page else contextlib.nullcontext():
+        print_tables(options)
+    if options.page:
+        options.page.write_text(PAGE.format(tables=tables.getvalue().strip()))
+        print(tables.getvalue())
+
+
+def print_tables(options: argparse.Namespace) -> None:
+    """Measures what is wanted and prints each table when it is known."""
     wanted = (options.only,) if options.only else ("time", "memory", "large")
     for network in options.network.split(",") if wanted != ("large",) else ():
         with tempfile.TemporaryDirectory() as name:
