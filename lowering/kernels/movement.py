@@ -78,9 +78,12 @@ def build_movement(name: str, movement: Movement, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the sources, then the result. Raises NoKernel where a tile does not fit."""
     movement = replace(movement, words=soc.supports("transpose", "f32"))
     args = [Arg(f"x{i}", shape, dtype, "r") for i, (shape, dtype) in enumerate(movement.sources)]
-    kinds = len({_kind(part, movement) for part in movement.parts})
-    room = soc.buffers["ub"] // kinds
-    parts = [piece for part in movement.parts for piece in _pieces(part, movement, room)]
+    parts = list(movement.parts)
+    for _ in range(2):  # an end that comes apart may need a slot of its own
+        kinds = len({_kind(part, movement) for part in parts})
+        room = soc.buffers["ub"] // kinds
+        pieces = [piece for part in movement.parts for piece in _pieces(part, movement, room)]
+        parts = [end for piece in pieces for end in _ends_apart(piece, movement, room, soc.vector_cores)]
     plans = [_plan(part, movement, room, soc.vector_cores) for part in parts]
     extents = [plan.dims[plan.dealt].write for plan in plans]
     granules = [plan.granule for plan in plans]
@@ -175,6 +178,26 @@ def _pieces(part: Part, movement: Movement, room: int) -> list[Part]:
         offsets = part.src_offset + start * axis.src, part.dst_offset + start * axis.dst
         pieces.append(Part(part.source, *offsets, tuple(dims)))
     return pieces
+
+
+def _ends_apart(part: Part, movement: Movement, room: int, cores: int) -> list[Part]:
+    """The part; where an axis that is filled up behind its end is too long for a tile, its last block a part of its own."""
+    try:
+        _plan(part, movement, room, cores)
+        return [part]
+    except NoKernel:
+        dims = list(normalise(part.dims))
+        at = max(range(len(dims)), key=lambda i: dims[i].read * (dims[i].read != dims[i].write))
+        long, whole = dims[at], (dims[at].read - 1) // 16 * 16
+        if movement.shared or part.source is None or long.read == long.write or not whole:
+            return [part]
+    body = replace(long, read=whole, write=whole)
+    end = replace(long, read=long.read - whole, write=long.write - whole)
+    start = part.src_offset + whole * long.src, part.dst_offset + whole * long.dst
+    return [
+        Part(part.source, part.src_offset, part.dst_offset, (*dims[:at], body, *dims[at + 1 :])),
+        Part(part.source, *start, (*dims[:at], end, *dims[at + 1 :])),
+    ]
 
 
 def _shared_plan(part: Part, movement: Movement, room: int) -> _Plan:

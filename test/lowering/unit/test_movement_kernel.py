@@ -80,7 +80,9 @@ def test_from_nc1hwc0(shape: tuple[int, ...], elements: tuple[Any, Any]) -> None
     convert(shape, nc1hwc0(), None, elements)
 
 
-@pytest.mark.parametrize("shape", [(1, 1000), (20, 33), (16, 16), (5, 3), (2, 7, 40)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1000), (20, 33), (16, 16), (5, 3), (2, 7, 40), (2250, 2), (8401, 4), (2, 3001, 17)]
+)
 def test_fractal_nz_both_ways(shape: tuple[int, ...]) -> None:
     convert(shape, None, fractal_nz())
     convert(shape, fractal_nz(), None)
