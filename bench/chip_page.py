@@ -45,8 +45,8 @@ def page(rows: list[dict[str, Any]], date: str, version: str) -> str:
         [
             "# Real architectures on the modelled chips",
             "",
-            f"Measured on {date} at commit {version} by `bench/chip_sweep.py`, written by `bench/chip_page.py`: the {models} smallest of",
-            f"the exported graphs of [the corpus](corpus.md), compiled for {' and '.join(socs)} and run in [checking mode](checking.md)",
+            f"Measured on {date} at commit {version} by `bench/chip_sweep.py`, written by `bench/chip_page.py`: {models} exported",
+            f"graphs of [the corpus](corpus.md), compiled for {' and '.join(socs)} and run in [checking mode](checking.md)",
             "on seeded inputs. Errors are the largest difference from onnxruntime in fp32 over all outputs, as a part of the output's",
             "range; of probabilities, the logits as well. Times:",
             "",
