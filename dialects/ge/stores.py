@@ -99,7 +99,8 @@ class WeightRef:
         """The content address, computed at the first use."""
         if not self._sha256:
             self._sha256 = digest(self.load())
-            _in_memory.setdefault(self._sha256, self)
+            holders = _in_memory.setdefault(self._sha256, [])
+            holders[:] = [*(held for held in holders if held() is not None), weakref.ref(self)]
         return self._sha256
 
     @property
@@ -158,7 +159,8 @@ class WeightRef:
         return f"WeightRef({self.name!r})"
 
 
-_in_memory: weakref.WeakValueDictionary[str, WeightRef] = weakref.WeakValueDictionary()
+_in_memory: dict[str, list[weakref.ref[WeightRef]]] = {}
+"""All tensors in memory by content: of two alike, the one may go while the other is still needed."""
 
 
 class Store(Protocol):
@@ -272,8 +274,9 @@ def _find(name: str, sha256: str) -> WeightRef:
     for store in reversed(_stores.values()):
         if (found := store.find(name, sha256)) is not None:
             return found
-    if (held := _in_memory.get(sha256)) is not None:
-        return held
+    for holder in _in_memory.get(sha256, ()):
+        if (held := holder()) is not None:
+            return held
     searched = ", ".join(str(path) for path in _stores) or "none is open"
     raise GraphEngineError(f"weight '{name}' (sha256 {sha256[:16]}...) is in no weights store; searched: {searched}")
 

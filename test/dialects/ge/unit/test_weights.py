@@ -178,6 +178,17 @@ def test_an_open_store_comes_before_a_twin_in_memory(tmp_path: Path) -> None:
     assert 'ge.stores = ["a.safetensors"]' in text_of(parsed)
 
 
+@pytest.mark.parametrize("gone", [0, 1])
+def test_of_two_alike_in_memory_either_may_go(gone: int) -> None:
+    forget_stores()
+    twins = [WeightRef.of("w", W + 7), WeightRef.of("w", W + 7)]
+    assert twins[0].sha256 == twins[1].sha256
+    text = text_of(module_of(WeightAttr(twins[0])))
+    del twins[gone]
+    gc.collect()
+    np.testing.assert_array_equal(materialize(values(parse(text))[0]), W + 7)
+
+
 def test_writing_over_the_own_store_keeps_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
     module = module_of(constant_attr(W, "w"))
