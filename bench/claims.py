@@ -3,8 +3,8 @@
     python bench/claims.py [--soc Ascend310P3] [--page docs/claims.md]
 
 1. Convolution, BatchNorm and ReLU as one task: fewer tasks, fewer bytes, less time.
-2. A detector with transposes around every operator spends tens of percent of its time on changes of layout, and less
-   than ten percent behind the passes that move transposes and assign formats.
+2. A detector with transposes around every operator spends tens of percent of its time on changes of layout, and a few
+   percent behind the passes that move transposes and assign formats.
 3. Larger batches raise the throughput while weights and launches are shared by more images.
 4. Many small operators are bound by launches, one task is not.
 
@@ -163,7 +163,7 @@ def transposes(soc: str) -> Claim:
         f"from {layout_share(first):.0%} of the time on layout to {layout_share(last):.0%}, "
         f"{first.latency_us / last.latency_us:.1f} x faster; {last.latency_us / other.latency_us:.2f} x the time of the "
         "NCHW form",
-        layout_share(first) > 0.2 and layout_share(last) < 0.1,
+        layout_share(first) > 0.2 and layout_share(last) < 0.08,
     )
 
 
