@@ -274,10 +274,14 @@ def _candidate(
     )
     steps = loads * n_tiles * m_tiles * k_tiles * shape.filters
     cube = loads * m1 * n * k1 * block_cycles(soc, shape.weights, shape.c0) + soc.cube.fixed_cycles * steps
-    left = soc.path("l1", "l0a") if shape.fractals(rows * columns) else soc.load3d
-    mte1 = loads * n_tiles * m1 * k1 * FRACTAL / left.bytes_per_cycle
+    if shape.fractals(rows * columns):
+        path = soc.path("l1", "l0a")
+        left_latency, left = path.latency_cycles, FRACTAL / path.bytes_per_cycle
+    else:
+        left_latency, left = soc.load3d.latency_cycles, soc.load3d.cycles(shape.taps, shape.strides[1], FRACTAL)
+    mte1 = loads * n_tiles * m1 * k1 * left
     mte1 += loads * m_tiles * n * k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle
-    mte1 += (left.latency_cycles + soc.path("l1", "l0b").latency_cycles + 4 * soc.sync.cycles) * steps
+    mte1 += (left_latency + soc.path("l1", "l0b").latency_cycles + 4 * soc.sync.cycles) * steps
     vec = loads * m1 * n * epilogue.fractal_cycles + 120.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc)
     mte3 = y_bytes / l2_rate
     # Nothing hides the first band with the first part of the weights, nor the last tile's way out.
@@ -290,7 +294,7 @@ def _candidate(
         w_first *= part / shape.k1
     first = x_first + w_first + 2 * ddr.latency_cycles
     if stumbles(part, tile.kt):
-        turn = left.latency_cycles + tile.kt * (tile.mt * FRACTAL / left.bytes_per_cycle + tile.nt)
+        turn = left_latency + tile.kt * (tile.mt * left + tile.nt)
         mte1 += turn * steps / -(-part // tile.kt)
         cube += turn * steps / -(-part // tile.kt)
     computed = max(cube, mte1, vec, mte3)

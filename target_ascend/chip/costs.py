@@ -36,8 +36,9 @@ FORMULAS: dict[str, tuple[str, str]] = {
         "rates: platform configuration; latencies: dav-2201 performance tests",
     ),
     "img2col": (
-        "load3d latency + ceil(bytes written to L0A / load3d rate); of few channels as well (assumed)",
-        "dav-2201 performance tests",
+        "load3d latency + ceil(bytes written to L0A / rate), rate = 2 * load3d rate / (2 * stride_w + n), n = 0 for one tap; "
+        "of few channels as well (assumed)",
+        "dav-2201 performance tests, API appendix (rate)",
     ),
     "cube": (
         "cube.fixed_cycles + ceil(m / tile m) * ceil(n / tile n) * ceil(k / tile k)",
@@ -237,7 +238,9 @@ def instruction_cycles(soc: Soc, buffers: tuple[Buffer, ...], instr: Instr) -> i
         pixel, block = ops[1].sizes[3], ops[0].sizes[3]
         if pixel != block and soc.load3d.small_channels.get(ops[1].dtype.mlir) != pixel:
             raise GraphEngineError(f"{soc.name}: img2col does not take pixels of {pixel} {ops[1].dtype.mlir} channels")
-        return move_cycles(soc.load3d.latency_cycles, soc.load3d.bytes_per_cycle, payload_bytes(ops[0]))
+        kernel_h, kernel_w, _, stride_w = (p.const for p in instr.params[2:6])
+        moved = soc.load3d.cycles(kernel_h * kernel_w, stride_w, payload_bytes(ops[0]))
+        return soc.load3d.latency_cycles + moved
     if group == "fixpipe":
         path = soc.path("l0c", buffers[ops[0].buffer].space.name.lower(), "l2")
         return move_cycles(path.latency_cycles, path.bytes_per_cycle, moved_bytes(ops[0]))

@@ -98,11 +98,25 @@ class MovePath:
 
 @dataclass(frozen=True, slots=True)
 class Load3d:
-    """img2col from L1 to L0A; `small_channels[dtype]`: channels of a pixel that it takes besides blocks of C0."""
+    """img2col from L1 to L0A; `bytes_per_cycle` for one tap and stride 1. `slowed`: the published n of a window of `several_taps`
+    and the `least` rate; without it nothing slows. `small_channels[dtype]`: channels of a pixel that it takes besides
+    blocks of C0."""
 
     latency_cycles: Annotated[int, within(0, 1_000_000)]
     bytes_per_cycle: Annotated[int, within(1, 65_536)]
+    slowed: Annotated[dict[str, int], within(1, 65_536)]
     small_channels: Annotated[dict[str, int], within(1, 1024)]
+
+    def cycles(self, taps: int, stride_w: int, count: int) -> int:
+        """Cycles, besides the latency, for `count` bytes of a window of so many taps.
+
+        The rate is 2 * bytes_per_cycle / (2 * stride_w + n), n = 0 for one tap, and never below the least (source:
+        asc-devkit appendix).
+        """
+        if not self.slowed:
+            return -(-count // self.bytes_per_cycle)
+        turns = 2 * stride_w + (self.slowed.get("several_taps", 0) if taps > 1 else 0)
+        return min(-(-count * turns // (2 * self.bytes_per_cycle)), -(-count // self.slowed.get("least", 1)))
 
 
 @dataclass(frozen=True, slots=True)

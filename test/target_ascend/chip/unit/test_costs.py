@@ -1,5 +1,6 @@
 """Costs of single instructions against numbers counted by hand from the published formulas."""
 
+from math import ceil
 from typing import Any
 
 import pytest
@@ -161,9 +162,33 @@ def test_transpose_counts_whole_blocks():
 def test_on_chip_moves_are_latency_plus_bytes_over_rate():
     fractals = Instr(Opcode.LOAD2D, Pipe.MTE1, (view(L0A, (4, 16, 16)), view(L1, (4, 16, 16))), (affine(0),))
     assert cycles(fractals) == 28 + 4 * 512 // 512
-    image = Instr(Opcode.LOAD3D, Pipe.MTE1, (view(L0A, (8, 4, 16, 16)), view(L1, (1, 8, 16, 16))))
-    assert cycles(image) == 50 + 32 * 512 // 512
+    assert cycles(img2col((3, 3), 2)) == cycles(img2col((1, 1), 1)) == 50 + 64 * 512 // 512
     assert cycles(copy(view(L1, 1024), view(UB, 1024), Pipe.MTE3)) == 28 + 2048 // 256
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride_w", "rate"),
+    [
+        ((1, 1), 1, 256),
+        ((1, 1), 2, 512 / 4),
+        ((1, 1), 8, 512 / 16),
+        ((1, 1), 63, 32),
+        ((3, 3), 1, 512 / 4),
+        ((1, 3), 2, 512 / 6),
+        ((3, 1), 4, 512 / 10),
+        ((2, 2), 16, 32),
+    ],
+)
+def test_img2col_slows_with_window_and_stride_as_published(kernel: tuple[int, int], stride_w: int, rate: float):
+    soc = load_soc("Ascend910B3")
+    assert instruction_cycles(soc, BUFFERS, img2col(kernel, stride_w)) == 50 + ceil(64 * 512 / rate - 1e-9)
+
+
+def img2col(kernel: tuple[int, int], stride_w: int) -> Instr:
+    """64 fractals by load3d."""
+    geometry = (8, 1024, *kernel, 1, stride_w, 1, 1, 0, 0, 16, 0, 0)
+    operands = view(L0A, (8, 8, 16, 16)), view(L1, (8, 8, 1024, 16))
+    return Instr(Opcode.LOAD3D, Pipe.MTE1, operands, tuple(affine(value) for value in geometry))
 
 
 def test_short_runs_move_whole_blocks():
