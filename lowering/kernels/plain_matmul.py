@@ -5,6 +5,8 @@
         for each tile of K in the chunk:    load2d to L0A and L0B, mmad into L0C
       L0C -> GM by FixPipe, row by row (NZ2ND), with bias and ReLU on the way
 
+A right side that is a constant is stored as FRACTAL_NZ when it is compiled, and comes as it lies: whole lines of device memory.
+
 Only chips whose results leave by FixPipe have it. What else follows is done by the Vector cores of a team, half of the rows
 of a tile each, behind a ring of tiles in global memory. All sizes are in elements, since the
 last block of each dimension may be torn: what is not there is neither read nor written. Zeros come from an argument.
@@ -13,7 +15,7 @@ last block of each dimension may be torn: what is not there is neither read nor 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import SSAValue
 
@@ -60,6 +62,19 @@ class PlainSide:
     rows: Rows
     k_rows: bool
 
+    @property
+    def extent(self) -> int:
+        """Elements of the tensor."""
+        return self.rows.extent
+
+    def in_blocks(self) -> Side:
+        """As the Cube sees it."""
+        return Side(self.rows.steps, self.k_rows, plain=True)
+
+    def parts_of_k(self, k: int) -> PlainSide:
+        """The same as a batch of matrices, `k` elements of K each."""
+        return replace(self, rows=replace(self.rows, steps=(k * (self.rows.pitch if self.k_rows else 1),)))
+
     def load(
         self, kb: KernelBuilder, slot: str, source: Buf, zeros: Buf, batch: Sequence[Expr], k: Span, x: Span,
         *, whole: bool = False,
@@ -84,6 +99,47 @@ class PlainSide:
         return buf
 
 
+@dataclass(frozen=True)
+class FractalSide:
+    """A constant operand, one matrix in FRACTAL_NZ, (columns / `c0`, rows / 16, 16, `c0`), with zeros behind its last row and column.
+
+    `rows`, `columns`: elements with those zeros, whole blocks of 16. `k_rows`: K runs along the rows of the stored matrix.
+    `steps`: elements from part to part of K where cores share it.
+    """
+
+    rows: int
+    columns: int
+    c0: int
+    k_rows: bool
+    steps: tuple[int, ...]
+
+    @property
+    def extent(self) -> int:
+        """Elements of the tensor."""
+        return self.rows * self.columns
+
+    def in_blocks(self) -> Side:
+        """As the Cube sees it."""
+        return Side(self.steps, self.k_rows)
+
+    def parts_of_k(self, k: int) -> FractalSide:
+        """The same as a batch of matrices, `k` elements of K each."""
+        return replace(self, steps=(k * (self.c0 if self.k_rows else self.rows),))
+
+    def load(
+        self, kb: KernelBuilder, slot: str, source: Buf, zeros: Buf, batch: Sequence[Expr], k: Span, x: Span
+    ) -> Buf:
+        """Elements `k` by `x` into L1, whole fractals in the order of memory; each span begins with a block of 16."""
+        (row_at, rows), (column_at, columns) = (k, x) if self.k_rows else (x, k)
+        fractals, fractal = ceil_div(columns, BLOCK) * BLOCK // self.c0, BLOCK * self.c0
+        at = column_at * self.rows + row_at * self.c0
+        for index, step in zip(batch, self.steps, strict=True):
+            at = at + index * step
+        buf = kb.alloc(slot, Space.L1, (fractals, ceil_div(rows, BLOCK), BLOCK, self.c0), source.dtype)
+        kb.copy(kb.view(buf), kb.view(source, at, buf.shape, (self.rows * self.c0, fractal, self.c0, 1)))
+        return buf
+
+
 def blocks_of(rows: int, columns: int, block: int = BLOCK) -> list[tuple[int, tuple[int, int, int]]]:
     """(first block, shape) of the whole blocks of columns of a matrix, and of the torn one."""
     whole, rest = divmod(columns, block)
@@ -100,7 +156,7 @@ class PlainProduct:
     n: int
     batch: tuple[int, ...]
     left: PlainSide
-    right: PlainSide
+    right: PlainSide | FractalSide
     result: Rows
     dtype: DType
     bias: bool = False
@@ -114,7 +170,7 @@ class PlainProduct:
     def in_blocks(self) -> MatmulShape:
         """The same product as one of whole fractals."""
         m1, k1, n1 = (ceil_div(size, BLOCK) for size in (self.m, self.k, self.n))
-        left, right = (Side(side.rows.steps, side.k_rows, plain=True) for side in (self.left, self.right))
+        left, right = self.left.in_blocks(), self.right.in_blocks()
         return MatmulShape(m1, k1, n1, self.bias, self.batch, left, right, self.multiplied)
 
 
@@ -128,8 +184,8 @@ def build_plain_matmul(name: str, product: PlainProduct, epilogue: Epilogue, soc
         raise NoKernel("only FixPipe stores a product row by row")
     tiling = choose_matmul_tiling(product.in_blocks(), way_out, soc)
     args = [
-        Arg("a", (product.left.rows.extent,), product.multiplied, "r"),
-        Arg("b", (product.right.rows.extent,), product.multiplied, "r"),
+        Arg("a", (product.left.extent,), product.multiplied, "r"),
+        Arg("b", (product.right.extent,), product.multiplied, "r"),
     ]
     if product.needs_zeros:
         args.append(Arg("zeros", (BLOCK,), product.multiplied, "r"))

@@ -8,14 +8,23 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from graph_engine.dialects.ge.attention import Attention, attention_of, side_kind
+from graph_engine.dialects.ge.constant import ConstantOp
+from graph_engine.dialects.ge.fused import FusedOp
 from graph_engine.dialects.ge.interning import element_type, numpy_dtype, tensor_type
 from graph_engine.dialects.ge.matmul import MatmulOp
-from graph_engine.dialects.ge.weights import constant_attr
-from graph_engine.dialects.layout import is_plain
+from graph_engine.dialects.ge.weights import constant_attr, fold_attr
+from graph_engine.dialects.layout import fractal_nz, is_plain, with_encoding
 from graph_engine.lowering.kernels.attention_tiling import AttentionShape, ScoreInput
 from graph_engine.lowering.kernels.matmul import Side
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.plain_matmul import BLOCK, PlainProduct, PlainSide, Rows, build_plain_matmul
+from graph_engine.lowering.kernels.plain_matmul import (
+    BLOCK,
+    FractalSide,
+    PlainProduct,
+    PlainSide,
+    Rows,
+    build_plain_matmul,
+)
 from graph_engine.lowering.kernels.team_attention import PlainAttention, build_team_attention
 from graph_engine.lowering.kernels.vector_tiling import ceil_div, merge_axes, round_up
 from graph_engine.lowering.selection.choice import (
@@ -70,11 +79,16 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
     batch, merged = merge_axes(y[:-2], steps)
     left, right, out = (Rows(own, p.pitch, p.extent, p.start) for own, p in zip(merged, places, strict=True))
     dtype = dtype_of_tensor(tensor(op.results[0]))
+    inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:2]]
+    right_side: PlainSide | FractalSide = PlainSide(right, not transpose_b)
+    if tuple(b) == tensor(places[1].source).get_shape() and (packed := packed_weight(places[1].source)) is not None:
+        rows, columns = (round_up(extent, BLOCK) for extent in b)
+        right_side = FractalSide(rows, columns, 32 // multiplied.bytes, not transpose_b, right.steps)
+        inputs[1] = packed
     product = PlainProduct(
         y[-2], a[-2 if transpose_a else -1], y[-1], batch,
-        PlainSide(left, transpose_a), PlainSide(right, not transpose_b), out, dtype, op.bias is not None, multiplied,
+        PlainSide(left, transpose_a), right_side, out, dtype, op.bias is not None, multiplied,
     )  # fmt: skip
-    inputs: list[SSAValue | ConstantArgument] = [place.source for place in places[:2]]
     if product.needs_zeros:
         inputs.append(_zeros(multiplied))
     if op.bias is not None:
@@ -88,6 +102,21 @@ def _plain(region: Region, op: MatmulOp, result: SSAValue, readers: tuple[Operat
         instead_of=readers,
         split=lambda choice, soc: split_rows(product, epilogue, choice, soc),
     )
+
+
+def packed_weight(value: SSAValue) -> ConstantArgument | None:
+    """A constant matrix in FRACTAL_NZ, if nothing but products reads it: its parts are whole lines of device memory then."""
+    ty = tensor(value)
+    if not isinstance(value.owner, ConstantOp) or len(ty.get_shape()) != 2:
+        return None
+    c0, columns = 32 // dtype_of_tensor(ty).bytes, ty.get_shape()[1]
+    if round_up(columns, c0) != round_up(columns, BLOCK):
+        return None
+    readers = (use.operation for use in value.uses)
+    if not all(isinstance(op.anchor_op if isinstance(op, FusedOp) else op, MatmulOp) for op in readers):
+        return None
+    packed = with_encoding(ty, fractal_nz(c0))
+    return ConstantArgument(fold_attr("layout.transdata", [value.owner.value], {}, packed), packed)
 
 
 def _attention(region: Region, attention: Attention, readers: tuple[Operation, ...]) -> Choice:

@@ -28,7 +28,7 @@ from graph_engine.lowering.kernels.epilogue import Epilogue
 from graph_engine.lowering.kernels.fixpipe import leaving
 from graph_engine.lowering.kernels.matmul import MatmulShape, build_matmul, choose_matmul_tiling
 from graph_engine.lowering.kernels.no_kernel import NoKernel
-from graph_engine.lowering.kernels.plain_matmul import PlainProduct, PlainSide, Rows, build_plain_matmul
+from graph_engine.lowering.kernels.plain_matmul import PlainProduct, Rows, build_plain_matmul
 from graph_engine.lowering.kernels.step import Step
 from graph_engine.lowering.kernels.streams import Stream
 from graph_engine.lowering.kernels.vector_steps import computed
@@ -86,13 +86,8 @@ def _of_fractals(shape: MatmulShape) -> _Product:
 def _of_rows(product: PlainProduct) -> _Product:
     def in_parts(count: int) -> tuple[MatmulShape, Callable[[str, Soc], KernelOp], object]:
         k, room = product.k // count, round_up(product.m * product.n, PART_BLOCK)
-
-        def side(one: PlainSide) -> PlainSide:
-            step = k * (one.rows.pitch if one.k_rows else 1)
-            return replace(one, rows=replace(one.rows, steps=(step,)))
-
         part = replace(
-            product, k=k, batch=(count,), left=side(product.left), right=side(product.right),
+            product, k=k, batch=(count,), left=product.left.parts_of_k(k), right=product.right.parts_of_k(k),
             result=Rows((room,), product.n, count * room), dtype=DType.F32, bias=False,
         )  # fmt: skip
         return part.in_blocks(), lambda name, soc: build_plain_matmul(name, part, SUMS, soc), part

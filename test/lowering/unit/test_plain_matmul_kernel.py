@@ -14,6 +14,7 @@ from graph_engine.dialects.ge import elementwise as ge
 from graph_engine.dialects.ge.constant import ConstantOp
 from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.weights import constant_attr
+from graph_engine.dialects.layout import format_name
 from graph_engine.lowering.kernels.no_kernel import NoKernel
 from graph_engine.target_ascend.isa.model import CoreKind
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
@@ -24,9 +25,9 @@ BATCHES = [((), ()), ((3,), ()), ((), (3, 2)), ((2, 5), (2, 5)), ((2, 1), (2, 4)
 
 def check(
     m: int, k: int, n: int, batches: Any = ((), ()), *, transpose_a: bool = False, transpose_b: bool = False,
-    bias: bool = False, relu: bool = False, dtype: type[Any] = np.float16, soc: Soc = SPLIT,
+    bias: bool = False, relu: bool = False, weight: bool = False, dtype: type[Any] = np.float16, soc: Soc = SPLIT,
 ) -> None:  # fmt: skip
-    """Runs one product and compares all of its result.
+    """Runs one product, of a constant `weight` perhaps, and compares all of its result.
 
     A sum of K products in fp32 is off by K 2^-24 of the magnitudes added, if products are exact; those of fp32 are rounded
     first, which makes it K + 1, and a bias makes one addition more.
@@ -37,7 +38,8 @@ def check(
     wide_a = (a.swapaxes(-1, -2) if transpose_a else a).astype(float)
     wide_b = (b.swapaxes(-1, -2) if transpose_b else b).astype(float)
     sums, slack = wide_a @ wide_b, (abs(wide_a) @ abs(wide_b)) * 2.0**-24 * (k + (dtype is np.float32))
-    operands, arrays = [value(a.shape, element), value(b.shape, element)], [a, b]
+    right = ConstantOp(constant_attr(b, "weight")).results[0] if weight else value(b.shape, element)
+    operands, arrays = [value(a.shape, element), right], [a, b]
     if bias:
         vector = rng.standard_normal(n).astype(dtype)
         sums = sums + vector.astype(float)
@@ -110,7 +112,7 @@ def test_a_team_of_cores_finishes_any_product(data: st.DataObject) -> None:
 def test_any_size(data: st.DataObject) -> None:
     """Blocks torn in every dimension, both orders of both sides, batches that broadcast as in numpy."""
     m, k, n = (data.draw(st.sampled_from([1, 7, 16, 17, 33, 64]) | st.integers(1, 100), name) for name in "mkn")
-    names = ("transpose_a", "transpose_b", "bias", "relu")
+    names = ("transpose_a", "transpose_b", "bias", "relu", "weight")
     flags: dict[str, Any] = {name: data.draw(st.booleans(), name) for name in names}
     check(m, k, n, data.draw(st.sampled_from(BATCHES), "batches"), **flags)
 
@@ -122,7 +124,7 @@ def test_any_size_in_fp32(chip: str, data: st.DataObject) -> None:
     """Fractals of 16 x 8, of which a block of 16 has two: K may end in the first of them, transposed ones are squares."""
     sizes = st.sampled_from([1, 7, 8, 9, 16, 17, 33, 64]) | st.integers(1, 100)
     m, k, n = (data.draw(sizes, name) for name in "mkn")
-    names = ("transpose_a", "transpose_b", "bias", "relu")
+    names = ("transpose_a", "transpose_b", "bias", "relu", "weight")
     flags: dict[str, Any] = {name: data.draw(st.booleans(), name) for name in names}
     batches = data.draw(st.sampled_from(BATCHES[:5]), "batches")
     check(m, k, n, batches, **flags, dtype=np.float32, soc=load_soc(chip))
@@ -137,9 +139,20 @@ def test_fp32_where_the_cube_has_none() -> None:
     ("m", "k", "n"), [(1, 2048, 1000), (197, 197, 64), (405, 70, 500), (1, 4000, 65), (513, 16, 1), (49, 1203, 384)]
 )
 @pytest.mark.parametrize("transpose_b", [False, True], ids=["kn", "nk"])
-def test_sizes_of_networks(m: int, k: int, n: int, transpose_b: bool) -> None:
+@pytest.mark.parametrize("weight", [False, True], ids=["plain", "weight"])
+def test_sizes_of_networks(m: int, k: int, n: int, transpose_b: bool, weight: bool) -> None:
     """Many tiles and chunks of K, of which the last ones are torn."""
-    check(m, k, n, transpose_b=transpose_b, bias=True, relu=True)
+    check(m, k, n, transpose_b=transpose_b, bias=True, relu=True, weight=weight)
+
+
+def test_weights_come_in_whole_lines() -> None:
+    """A constant matrix is stored as FRACTAL_NZ when it is compiled, unless something else than products reads it."""
+    b = np.zeros((96, 160), np.float16)
+    for readers, format in [(0, "FRACTAL_NZ"), (1, "ND")]:
+        weight = ConstantOp(constant_attr(b, "weight")).results[0]
+        _keep = [ge.ReluOp(weight) for _ in range(readers)]
+        choice, _ = kernel_of(MatmulOp(value((32, 96)), weight), SPLIT)
+        assert format_name(choice.inputs[1].type) == format
 
 
 def test_only_by_fixpipe() -> None:
