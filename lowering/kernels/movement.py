@@ -301,13 +301,13 @@ class _Writer:
             return
         rows = (*writes[:-1], _round16(writes[-1])) if movement.shared else writes
         ub = kb.alloc(f"{slot}_in", Space.UB, rows, source.dtype)
-        narrow = reads != writes and _bytes(source.dtype, movement.dtype)
-        if reads != writes and not narrow:
+        late = reads != writes and self.filled_late(source.dtype)
+        if reads != writes and not late:
             kb.vec("dup", kb.view(ub), imm=movement.fill)
         loaded = kb.view(source, src + part.src_offset, reads, tuple(d.src for d in dims))
         kb.copy(kb.view(ub, 0, reads, ub.strides), loaded)
-        if narrow:
-            ub = self.half(slot, ub, reads)
+        if late:
+            ub = self.filled(slot, ub, reads)
         out = kb.view(kb.args[-1], dst + part.dst_offset, writes, tuple(d.dst for d in dims))
         kb.copy(out, kb.view(self.converted(slot, ub, writes), 0, writes))
 
@@ -321,16 +321,18 @@ class _Writer:
         rows, columns = _round16(q.write), _round16(p.write)
         ub = kb.alloc(f"{slot}_in", Space.UB, (*lead, rows, columns), source.dtype)
         narrow = _bytes(source.dtype, movement.dtype)
-        if any(d.read != d.write for d in dims) and not narrow:
+        gaps = any(d.read != d.write for d in dims)
+        late = narrow or (gaps and source.dtype.bytes != 2 and self.filled_late(source.dtype))
+        if gaps and not late:
             kb.vec("dup", kb.view(ub), imm=movement.fill)
         reads = (*(d.read for d in outer), q.read, p.read)
         strides = (*(d.src for d in outer), q.src, p.src)
         loaded = kb.view(source, src + part.src_offset, reads, strides)
         kb.copy(kb.view(ub, 0, reads, ub.strides), loaded)
         # Turned while it has 16 bits: converted before or after.
-        ready = self.converted(slot, ub) if ub.dtype.bytes != 2 and not narrow else ub
-        if narrow:
-            ready = self.half(slot, ub, reads)
+        ready = self.converted(slot, ub) if ub.dtype.bytes != 2 and not late else ub
+        if late:
+            ready = self.filled(slot, ub, reads)
         turned = kb.alloc(f"{slot}_turned", Space.UB, (*lead, columns, rows), ready.dtype)
         kb.vec("transpose", kb.view(turned), kb.view(ready))
         final = self.converted(slot, turned)
@@ -339,14 +341,22 @@ class _Writer:
         out = kb.view(kb.args[-1], dst + part.dst_offset, writes, steps)
         kb.copy(out, kb.view(final, 0, writes, final.strides))
 
-    def half(self, slot: str, ub: Buf, reads: tuple[int, ...]) -> Buf:
-        """The `reads` bytes of a tile as fp16, filled up: the Vector writes no number to bytes but by conversion."""
-        kb = self.kb
-        half = kb.alloc(f"{slot}_half", Space.UB, ub.shape, DType.F16)
+    def filled_late(self, source: DType) -> bool:
+        """Whether a tile is filled up as it is converted: loads wait for no filling then, and less is converted."""
+        floats = DType.F16, DType.F32
+        other = source is not self.movement.dtype
+        return _bytes(source, self.movement.dtype) or (other and source in floats and self.movement.dtype in floats)
+
+    def filled(self, slot: str, ub: Buf, reads: tuple[int, ...]) -> Buf:
+        """The `reads` elements of a tile in the result's type, filled up; bytes as fp16, since the Vector writes no number to
+        bytes but by conversion."""
+        kb, narrow = self.kb, _bytes(ub.dtype, self.movement.dtype)
+        name, dtype = (f"{slot}_half", DType.F16) if narrow else (f"{slot}_conv", self.movement.dtype)
+        other = kb.alloc(name, Space.UB, ub.shape, dtype)
         if reads != ub.shape:
-            kb.vec("dup", kb.view(half), imm=self.movement.fill)
-        kb.vec("conv", kb.view(half, 0, reads, ub.strides), kb.view(ub, 0, reads, ub.strides))
-        return half
+            kb.vec("dup", kb.view(other), imm=self.movement.fill)
+        kb.vec("conv", kb.view(other, 0, reads, ub.strides), kb.view(ub, 0, reads, ub.strides))
+        return other
 
     def converted(self, slot: str, ub: Buf, sizes: tuple[int, ...] | None = None) -> Buf:
         """The tile, or so much of it, in the result's element type."""

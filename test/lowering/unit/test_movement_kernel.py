@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.checked_operators import run_stored
+from harness.checked_operators import compile_kernel, every_instruction, run_stored
 from harness.operators import run_operator, value
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -26,6 +26,8 @@ from graph_engine.dialects.layout import (
     nc1hwc0_c04,
     with_encoding,
 )
+from graph_engine.lowering.kernels.movement import Dim, Movement, Part, build_movement
+from graph_engine.target_ascend.isa.model import DType, Opcode, Space
 from graph_engine.target_ascend.soc.soc import load_soc
 
 F16, F32 = element_type("f16"), element_type("f32")
@@ -53,6 +55,26 @@ def convert(shape: tuple[int, ...], source: Any, target: Any, elements: tuple[An
 @pytest.mark.parametrize("elements", [(F16, F16), (F32, F16)], ids=["f16", "f32-f16"])
 def test_to_nc1hwc0(shape: tuple[int, ...], elements: tuple[Any, Any]) -> None:
     convert(shape, None, nc1hwc0(), elements)
+
+
+ROWS = (Dim(65536, 65536, 3, 16), Dim(3, 16, 1, 1))
+PLANES = (Dim(3, 16, 65536, 1), Dim(65536, 65536, 1, 16))
+
+
+@pytest.mark.parametrize("dims", [ROWS, PLANES], ids=["pixels in a row", "planes that turn"])
+def test_the_next_load_waits_for_no_filling(dims: tuple[Dim, ...]) -> None:
+    """A buffer that the Vector fills up is not the one that is loaded: its turn comes behind the tile before."""
+    soc = load_soc("Ascend310P3")
+    sizes = tuple(dim.read for dim in dims), tuple(dim.write for dim in dims)
+    movement = Movement(((sizes[0], DType.F32),), sizes[1], DType.F16, (Part(0, 0, 0, dims),))
+    kernel = compile_kernel(build_movement("image", movement, soc), soc)
+    steps = list(every_instruction(kernel.body))
+    filled = {instr.operands[0].buffer for instr in steps if instr.opcode is Opcode.VDUP}
+    copies = [instr.operands for instr in steps if instr.opcode is Opcode.COPY]
+    loaded = {into.buffer for into, out_of in copies if kernel.buffers[out_of.buffer].space is Space.GM}
+    assert filled
+    assert loaded
+    assert not filled & loaded
 
 
 @given(
