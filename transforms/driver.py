@@ -51,8 +51,11 @@ class CountedRewriter(PatternRewriter):
     locations of all that the rewrite removes.
     """
 
+    _point: InsertPoint | None
+
     def __init__(self, root: Operation):
         super().__init__(root)
+        self._root = root
         self.created: list[Operation] = []
         self.removed: dict[Operation, tuple[Operation, ...]] = {}
         self.touched: list[Operation] = []
@@ -64,11 +67,23 @@ class CountedRewriter(PatternRewriter):
 
     def look_at(self, root: Operation) -> None:
         """Turn to another operator, and forget what was done at the last one: cheaper than another rewriter."""
-        self.insertion_point = InsertPoint.before(root)
+        self._root, self._point = root, None
         self.has_done_action = False
         for memory in (self.created, self.removed, self.touched, self._heirs):
-            memory.clear()
+            if memory:
+                memory.clear()
         self._old_operands = operands_of(root)
+
+    @property
+    def insertion_point(self) -> InsertPoint:
+        """Before the root, until somebody moves it; made when it is asked for, since most operators do not match."""
+        if self._point is None:
+            self._point = InsertPoint.before(self._root)
+        return self._point
+
+    @insertion_point.setter
+    def insertion_point(self, point: InsertPoint) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self._point = point
 
     def sources(self, *ops: Operation) -> None:
         """State that what this rewrite creates also does the work of `ops`, although they stay in the graph."""
@@ -96,14 +111,16 @@ class CountedRewriter(PatternRewriter):
         if not self.removed:
             return
         carry_precision(self.removed, (op for op in (*self.created, *self._heirs) if op.parent is not None))
+        created = (top for top in self.created if top.parent is not None)
+        every = (op for top in created for op in (top.walk() if top.regions else (top,)))
+        unnamed = [op for op in every if isinstance(op.location, UnknownLoc)]
+        if not self._heirs and not unnamed:
+            return
         sources = _locations_in_dataflow_order(self.removed)
         for heir in dict.fromkeys(self._heirs):
             if heir.parent is not None and heir not in self.created:
                 produces = any(heir in producers for producers in self.removed.values())
                 heir.location = fuse(heir.location, *sources) if produces else fuse(*sources, heir.location)
-        created = (top for top in self.created if top.parent is not None)
-        every = (op for top in created for op in (top.walk() if top.regions else (top,)))
-        unnamed = [op for op in every if isinstance(op.location, UnknownLoc)]
         if unnamed:
             location = fuse(*sources)
             for op in unnamed:

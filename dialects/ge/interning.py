@@ -125,6 +125,9 @@ def _elements_of_numpy() -> dict[str, str]:
 
 
 _tensor_types: dict[tuple[tuple[int, ...], Attribute, Attribute], TensorTypeAny] = {}
+_at_hand: dict[tuple[object, int, int], TensorTypeAny] = {}
+"""The same by identities of an element type and an encoding that a cached type holds, which are then never others':
+hashing an attribute costs more than all else."""
 _shapes: dict[int, tuple[int, ...]] = {}
 """Shape by identity of a cached type, which lives as long as the process."""
 
@@ -183,13 +186,19 @@ def tensor_type(
     """The tensor type of logical `shape` (-1 = unknown), element type (or its name) and layout encoding."""
     if isinstance(element, str):
         element = _ELEMENTS[element]
+    encoding = NO_ENCODING if encoding is None else encoding
+    by_identity = (tuple(shape), id(element), id(encoding))
+    if (known := _at_hand.get(by_identity)) is not None:
+        return known
     if min(shape, default=0) < 0:
         shape = tuple(DYNAMIC_INDEX if d < 0 else d for d in shape)
-    key = (tuple(shape), element, encoding or NO_ENCODING)
+    key = (tuple(shape), element, encoding)
     found = _tensor_types.get(key)
     if found is None:
         found = _tensor_types[key] = TensorType(element, key[0], key[2])
         _shapes[id(found)] = tuple(max(d, DYNAMIC) for d in key[0])
+    if found.element_type is element and found.encoding is encoding:
+        _at_hand[by_identity] = found
     return found
 
 

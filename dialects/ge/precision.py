@@ -25,7 +25,7 @@ DEVICE_FLOATS = ("f16", "bf16", "f32")
 def precision_of(op: Operation) -> str | None:
     """`fp32` or `fp16`; None if nobody chose. One operator kept in fp32 keeps the kernel around it."""
     own = op.attributes.get(PRECISION)
-    if isinstance(own, StringAttr):
+    if own is not None and isinstance(own, StringAttr):
         return own.data
     if not op.regions:
         return None
