@@ -6,7 +6,7 @@
           for each tile of K:                load3d L1 -> L0A, load2d L1 -> L0B, mmad into L0C
           for each chunk of channels:        L0C -> UB, bias, conversion, epilogue steps, UB -> GM
 
-Where many weights are loaded once and for all, they come with the first band in parts of K: the first part is multiplied while
+Where the weights of a core fit L0B, they go there once and for all. Where many weights are loaded once and for all, they come with the first band in parts of K: the first part is multiplied while
 the next one is on its way. Where so many input channels are summed that L1 is better used otherwise, each accumulator takes
 its input and weights through L1 in parts of the channels. Where a kernel of one tap finds its positions in L1 as whole fractals,
 load2d takes them to L0A.
@@ -132,6 +132,8 @@ class _ConvWriter:
         pieces = self._pieces(shape.blocks_of_k(c1 * (shape.depth.taps if shape.depth else 1)))
         ahead = pieces if len(pieces) == shape.filters else pieces[:1]
         resident = [self._weights(piece, w_base, n) for piece in ahead] if tiling.resident else []
+        if tiling.held:
+            resident = [self._held(weights) for weights in resident]
         for run in runs if ahead is pieces else peel_first(runs):
             with kb.loop(run.count, "band") as band:
                 x_at = x_base + band * run.x_step + run.first.x_offset
@@ -226,6 +228,13 @@ class _ConvWriter:
         kb.copy(kb.view(w_l1), kb.view(kb.args[1 + piece.filter], base + piece.start * row, w_l1.shape, strides))
         return Weights(w_l1, piece.start)
 
+    def _held(self, weights: Weights) -> Weights:
+        """The same in L0B."""
+        w = weights.buf
+        l0b = self.kb.alloc("l0b", Space.L0B, w.shape, w.dtype)
+        self.kb.load2d(self.kb.view(l0b), self.kb.view(w))
+        return Weights(l0b, weights.start)
+
     def positions(
         self,
         band: Band,
@@ -265,7 +274,7 @@ class _ConvWriter:
         self,
         band: Band,
         x_l1: Buf,
-        w_l1: Buf,
+        w: Buf,
         w_at: Expr,
         l0c: Buf,
         positions: tuple[Expr | int, int],
@@ -273,14 +282,14 @@ class _ConvWriter:
         first_of: Sequence[Expr] | None,
         bias: Buf | None,
     ) -> None:
-        """`positions` (start, count) of a band times blocks `k` (start, count) of K in L1, added into l0c.
+        """`positions` (start, count) of a band times blocks `k` (start, count) of K, weights `w` in L1 or L0B, added into l0c.
 
         The first step overwrites where the counters of `first_of` are 0 as well; None adds always.
         """
         kb, shape = self.kb, self.shape
         nt, mt = l0c.shape[:2]
         (m_at, m), (k_start, extent) = positions, k
-        row = w_l1.shape[1] * shape.fractal
+        row = w.shape[1] * shape.fractal
         geometry = (*band.read, *shape.kernel, *shape.strides, *shape.dilations, *band.pads, band.size[1])
         for k_at, kt in kb.tiles(extent, even_tile(extent, self.tiling.kt), "k"):
             l0a = kb.alloc("l0a", Space.L0A, (mt, kt, 16, shape.c0), shape.dtype)
@@ -290,9 +299,12 @@ class _ConvWriter:
                 kb.load2d(kb.view(l0a), kb.view(x_l1, x_at, l0a.shape, (shape.fractal, x_row, shape.c0, 1)))
             else:
                 kb.load3d(kb.view(l0a), kb.view(x_l1), geometry, m_at, k_at + k_start, float(shape.padding))
-            l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, shape.c0), shape.weights)
-            kb.load2d(kb.view(l0b), kb.view(w_l1, k_at * row + w_at, l0b.shape, (row, shape.fractal, shape.c0, 1)))
-            step = kb.view(l0c), kb.view(l0a), kb.view(l0b)
+            right = kb.view(w, k_at * row + w_at, (kt, nt, 16, shape.c0), (row, shape.fractal, shape.c0, 1))
+            if w.space is not Space.L0B:
+                l0b = kb.alloc("l0b", Space.L0B, (kt, nt, 16, shape.c0), shape.weights)
+                kb.load2d(kb.view(l0b), right)
+                right = kb.view(l0b)
+            step = kb.view(l0c), kb.view(l0a), right
             kb.mmad(*step, (m, kt * shape.c0, nt * 16), None if first_of is None else [*first_of, k_at], bias)
             first_of = None
 

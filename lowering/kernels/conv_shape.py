@@ -131,6 +131,11 @@ class ConvShape:
         """Whether K can come through L1 in parts of the input channels."""
         return self.groups == 1 and self.filters == 1 and self.depth is None and self.c1 > 1
 
+    def holds(self, column_bytes: int, l0b: int) -> bool:
+        """Whether the weights of all output channels fit L0B, of `column_bytes` a block of K, and are one filter in one tile."""
+        plain = self.groups == 1 and self.filters == 1 and self.depth is None and not self.half
+        return plain and self.k1 * column_bytes <= l0b
+
     def fractals(self, positions: int) -> bool:
         """Whether so many positions of a band lie in L1 as whole fractals of the left side: load2d, then, which is faster."""
         plain = self.kernel == (1, 1) == self.strides and not any(self.pads)

@@ -7,7 +7,7 @@ capacities, rates and fractal sizes come from the SoC description.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
@@ -25,8 +25,8 @@ FRACTAL = 512
 """Bytes of a fractal of 16 rows: 16 x 16 numbers of two bytes, 16 x 32 of one, 16 x 8 of four; an accumulator fractal has
 twice that."""
 
-RESIDENT, RELOADED, STREAMED = "resident", "reloaded", "streamed"
-"""Weights of a core that stay in L1; that come again for each band; that come with the input, a part of K at a time."""
+HELD, RESIDENT, RELOADED, STREAMED = "held", "resident", "reloaded", "streamed"
+"""Weights of a core that stay in L0B; in L1; that come again for each band; that come with the input, a part of K at a time."""
 
 WEIGHT_PARTS, PART_BYTES = 3, 32768
 """Weights that stay come in so many parts at most, of at least so many bytes: more would hide little more and cost flags."""
@@ -43,7 +43,7 @@ NEARLY_EQUAL = 1.03
 class ConvTiling:
     """`rows` output rows a band, or `columns` of one row; `m_cores` x `n_cores` cores; `n_share` units of N a core (the last may have
     fewer); tiles of `mt` position blocks, `nt` channel blocks, `kt` K blocks; epilogue chunks of `nc` channel
-    blocks; `resident`: all weights of the core stay in L1; `c1`: blocks of input channels that are in L1 at a time, fewer
+    blocks; `resident`: all weights of the core stay in L1, where they are `held` in L0B as well; `c1`: blocks of input channels that are in L1 at a time, fewer
     than there are where K streams through L1. `cycles` is the bound of one core, `steps` counts its matrix steps and
     epilogue chunks."""
 
@@ -58,6 +58,7 @@ class ConvTiling:
     kt: int
     nc: int
     resident: bool
+    held: bool
     c1: int
     cycles: float
     steps: int
@@ -160,7 +161,8 @@ def _tilings(shape: ConvShape, epilogue: Epilogue | Requantise, soc: Soc, versio
         for rows, columns in _band_choices(shape, wanted, versions, soc):
             n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
             for nt in sorted({min(n, cap) for cap in (16, 8, 4, 2, 1) if cap >= shape.n_unit}, reverse=True):
-                for way in (RESIDENT, RELOADED, *((STREAMED,) if versions == 2 and shape.streams else ())):
+                held = (HELD,) if nt == n and shape.holds(n * FRACTAL, soc.buffers["l0b"]) else ()
+                for way in (*held, RESIDENT, RELOADED, *((STREAMED,) if versions == 2 and shape.streams else ())):
                     for l0c in (2, 1) if soc.has("fixpipe") else (2,):
                         tiling = _candidate(
                             shape,
@@ -221,7 +223,7 @@ def _candidate(
     groups = n_share if shape.groups > 1 else 1
     n = shape.n1 if shape.groups > 1 else n_share * shape.n_unit
     x_bytes = shape.reach(0, rows) * shape.reach(1, columns) * shape.pixel_bytes
-    resident = way == RESIDENT
+    resident = way in (RESIDENT, HELD)
     w_bytes = shape.filters * shape.k1 * (n if resident else nt) * FRACTAL
     many_bands, many_weights = share * groups > 1, groups > 1 or not resident
     m1 = -(-rows * columns // 16)
@@ -240,6 +242,9 @@ def _candidate(
         )
     except NoKernel:
         return None
+    if way == HELD:
+        kt = max(1, min(shape.k1, soc.buffers["l0a"] // (2 * FRACTAL) // tile.mt))
+        tile = replace(tile, kt=-(-shape.k1 // -(-shape.k1 // kt)))
     if way == STREAMED and tile.mt < m1:  # each accumulator sees all of K, which is gone then
         return None
     ddr, l2 = soc.path("gm", "l1", "ddr"), soc.path("gm", "l1", "l2")
@@ -280,8 +285,9 @@ def _candidate(
     else:
         left_latency, left = soc.load3d.latency_cycles, soc.load3d.cycles(shape.taps, shape.strides[1], FRACTAL)
     mte1 = loads * n_tiles * m1 * k1 * left
-    mte1 += loads * m_tiles * n * k1 * FRACTAL / soc.path("l1", "l0b").bytes_per_cycle
-    mte1 += (left_latency + soc.path("l1", "l0b").latency_cycles + 4 * soc.sync.cycles) * steps
+    right = soc.path("l1", "l0b")
+    mte1 += (1 if way == HELD else loads * m_tiles) * n * k1 * FRACTAL / right.bytes_per_cycle
+    mte1 += (left_latency + (0 if way == HELD else right.latency_cycles) + 4 * soc.sync.cycles) * steps
     vec = loads * m1 * n * epilogue.fractal_cycles + 120.0 * loads * n_tiles * m_tiles * -(-nt // tile.nc)
     mte3 = y_bytes / l2_rate
     # Nothing hides the first band with the first part of the weights, nor the last tile's way out.
@@ -293,6 +299,8 @@ def _candidate(
     else:
         w_first *= part / shape.k1
     first = x_first + w_first + 2 * ddr.latency_cycles
+    if way == HELD:  # all of them go to L0B before the first step
+        first += right.latency_cycles + n * k1 * FRACTAL / right.bytes_per_cycle
     if stumbles(part, tile.kt):
         turn = left_latency + tile.kt * (tile.mt * left + tile.nt)
         mte1 += turn * steps / -(-part // tile.kt)
@@ -304,7 +312,7 @@ def _candidate(
         computed += drain * (loads * n_tiles * m_tiles - 1)
     cycles = max(first + computed, mte2 + 0.5 * mte3 + last) + drain
     # What L1 holds at a time is multiplied in so many steps; the next is on its way during those alone that the queue holds.
-    if (turns := {RESIDENT: loads, RELOADED: loads * n_tiles, STREAMED: loads * n_tiles * parts}[way]) > 1:
+    if (turns := {HELD: loads, RESIDENT: loads, RELOADED: loads * n_tiles, STREAMED: loads * n_tiles * parts}[way]) > 1:
         ahead = min(1.0, (soc.sync.queue_depth / STEP_ENTRIES + 1) * turns / steps)
         again = (loads - 1) * x_load if resident else mte2 * (1 - 1 / turns)
         again += ddr.latency_cycles * (turns - 1) * (ahead < 1)
@@ -326,6 +334,7 @@ def _candidate(
         tile.kt,
         tile.nc,
         resident,
+        way == HELD,
         c1,
         cycles,
         issued,

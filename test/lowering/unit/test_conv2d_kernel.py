@@ -16,7 +16,7 @@ from graph_engine.lowering.double_buffer import double_buffer
 from graph_engine.lowering.kernels.conv2d import build_conv2d
 from graph_engine.lowering.kernels.conv_shape import ConvShape
 from graph_engine.lowering.kernels.epilogue import Epilogue, EpilogueInput
-from graph_engine.lowering.kernels.loops import version_index
+from graph_engine.lowering.kernels.loops import enclosing_loops, version_index
 from graph_engine.lowering.kernels.step import Step
 from graph_engine.target_ascend.soc.soc import Soc, load_soc
 
@@ -175,6 +175,20 @@ def test_versions_of_l0_alternate_across_parts_of_weights() -> None:
     for region in kernel.body.block.ops:
         filled = list(versions(region.regions[0].block.ops, "l0a", {}))
         assert all(a != b for a, b in zip(filled, filled[1:], strict=False))
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3"])
+@pytest.mark.parametrize(("channels", "once"), [(2, True), (16, False)])
+def test_weights_that_fit_l0b_go_there_once(channels: int, once: bool, soc: str) -> None:
+    """3 x 3: 2 x 2 blocks of channels are 36 fractals of 512 bytes, 16 x 16 are 2304, and L0B has room for 128."""
+    chip = load_soc(soc)
+    shape = ConvShape(1, 1, channels, 112, 112, channels, 112, 112, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), False)
+    kernel = build_conv2d("conv", shape, Epilogue(), chip)
+    double_buffer(kernel, chip)
+    held = [op for op in kernel.walk() if isinstance(op, AllocOp) and op.slot.data == "l0b"]
+    assert all((not enclosing_loops(op) and op.version_count == 1) is once for op in held)
+    for region in kernel.body.block.ops if once else ():
+        assert sum(op in region.walk() for op in held) == 1
 
 
 @pytest.mark.parametrize(("size", "by_load3d"), [(16, False), (7, True)])
