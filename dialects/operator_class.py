@@ -27,6 +27,11 @@ def operands_of(op: Operation) -> tuple[SSAValue, ...]:
     return op._operands  # pyright: ignore[reportPrivateUsage]
 
 
+def set_type(value: SSAValue, type_: Attribute) -> None:
+    """Gives a value another type; xDSL would make another value and hand it to each reader."""
+    value._type = type_  # pyright: ignore[reportPrivateUsage]
+
+
 def _operand(index: int) -> Callable[[Operation], SSAValue]:
     return lambda op: tuple.__getitem__(op._operands, index)  # pyright: ignore[reportPrivateUsage]
 

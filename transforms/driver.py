@@ -90,6 +90,24 @@ class CountedRewriter(PatternRewriter):
         for op in ops:
             self._note_removal(op)
 
+    def retyped(self, op: Operation, backs: Sequence[Operation | None]) -> None:
+        """State that `op` has other types now, and counts as created; its location is its own.
+
+        `backs`: for each result the operator that makes the old type of it, for all other readers, or None.
+        """
+        self.created.append(op)
+        last = op
+        for result, back in zip(op.results, backs, strict=True):
+            if back is not None:
+                readers = [use for use in result.uses if use.operation is not back]
+                self.insert(back, InsertPoint.after(last))
+                last, new = back, back.results[0]
+                for use in readers:
+                    use.operation.operands[use.index] = new
+                    self.handle_operation_modification(use.operation)
+                if new.name_hint is None:
+                    new.name_hint = result.name_hint
+
     def notify_op_modified(self, op: Operation) -> None:
         """State that the pattern changed `op` in place."""
         super().notify_op_modified(op)

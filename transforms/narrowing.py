@@ -13,7 +13,7 @@ from graph_engine.dialects.ge.elementwise import CastOp
 from graph_engine.dialects.ge.interning import shape_of_type, tensor_type
 from graph_engine.transforms.driver import CountedRewriter
 from graph_engine.transforms.recipes import cast_to, known
-from graph_engine.transforms.retyping import rebuilt
+from graph_engine.transforms.retyping import retype
 
 
 class Narrowed:
@@ -58,21 +58,21 @@ class Narrowed:
         return tensor_type(shape_of_type(tensor), self.narrow, tensor.encoding)
 
     def compute(self, op: Operation, operands: Collection[int], rewriter: CountedRewriter) -> None:
-        """Puts a copy of `op` that reads its `operands` narrow, and whose wide results are narrow, between casts.
+        """Puts `op`, which reads its `operands` narrow then, and whose wide results are narrow, between casts.
 
         Casts that meet vanish as a walk in program order goes on.
         """
         values = [self.of(v, op, rewriter) if index in operands else v for index, v in enumerate(op.operands)]
-        copy = rebuilt(op, values, lambda inner, _: [self.type_of(result.type) for result in inner.results])
+        before = [cast(Tensor, result.type) for result in op.results]
+        retype(op, values, lambda inner, _: [self.type_of(result.type) for result in inner.results])
         casts = [
-            CastOp(new, result_type=cast(Tensor, old.type)) if new.type != old.type else None
-            for old, new in zip(op.results, copy.results, strict=True)
+            CastOp(result, result_type=old) if result.type != old else None
+            for result, old in zip(op.results, before, strict=True)
         ]
         for back in casts:
             if back is not None:
                 back.location = op.location
-        results = [new if back is None else back.result for new, back in zip(copy.results, casts, strict=True)]
-        rewriter.replace(op, [copy, *(back for back in casts if back is not None)], results)
+        rewriter.retyped(op, casts)
 
     def _widened(self, value: SSAValue) -> SSAValue | None:
         """What `value` is a cast of, if that is narrow."""

@@ -40,7 +40,7 @@ from graph_engine.transforms.pass_base import EXACT, GePass
 from graph_engine.transforms.recipes import computed, known
 from graph_engine.transforms.remarks import Kind, analysis, wanted
 from graph_engine.transforms.remembered_formats import RememberedRules
-from graph_engine.transforms.retyping import rebuilt
+from graph_engine.transforms.retyping import retype
 from graph_engine.transforms.stored_values import Family, Format, family_of, format_of, tensor
 
 
@@ -79,7 +79,7 @@ class _Stored:
 
 
 def lay_out(op: Operation, family: Family, rules: RememberedRules, stored: _Stored, rewriter: CountedRewriter) -> None:
-    """Puts a copy of `op` in the formats of `family` between conversions; those that meet vanish as the walk goes on."""
+    """Puts `op` in the formats of `family` between conversions; those that meet vanish as the walk goes on."""
     formats = rules.of(op, family, [stored.given(value) for value in op.operands])
     assert formats is not None
     operands = [
@@ -96,11 +96,12 @@ def lay_out(op: Operation, family: Family, rules: RememberedRules, stored: _Stor
     def result_types(inner: Operation, _: Sequence[SSAValue]) -> Sequence[Attribute]:
         return [with_encoding(tensor(result), inner_formats[inner]) for result in inner.results]
 
-    copy = rebuilt(op, operands, result_types)
-    rewriter.insert(copy)
-    back = TransDataOp(copy.results[0], tensor(op.results[0]))
+    before = tensor(op.results[0])
+    retype(op, operands, result_types)
+    rules.forget(op)
+    back = TransDataOp(op.results[0], before)
     back.location = op.location
-    rewriter.replace(op, back)
+    rewriter.retyped(op, [back])
 
 
 class MergeCastIntoTransdata(Pattern):
@@ -139,7 +140,7 @@ def report(
 
 @dataclass(frozen=True)
 class PropagateLayout(GePass):
-    """Chooses formats, then rebuilds each operator; the graph is valid after each."""
+    """Chooses formats, then retypes each operator; the graph is valid after each."""
 
     name = "propagate-layout"
     numerics = EXACT

@@ -17,7 +17,7 @@ from graph_engine.transforms.stored_values import Family, Format
 class RememberedRules(FormatRules):
     """`FormatRules` for a pass: what they find by the form of an operator is remembered, what they look up is not.
 
-    Forms are remembered too: no operator may be asked for again once it, or the type of an operand, has changed.
+    Forms are remembered too: an operator that changes, or whose operand changes its type, is to be forgotten.
     """
 
     def __init__(
@@ -66,6 +66,10 @@ class RememberedRules(FormatRules):
             self._inside[key] = tuple(results)
             self._held.append(operands)
         return tuple(results)
+
+    def forget(self, op: Operation) -> None:
+        """Forget the form of an operator whose types have changed."""
+        self._form_of.pop(op, None)
 
     def _form(self, op: Operation) -> int | None:
         """The number of the operator's form; None where it does not decide: inside a kernel, or for x + x."""
