@@ -35,12 +35,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", help="pattern of ladders")
     options = parser.parse_args()
-    print(f"{'ladder':<16}{'chip':<18}{'shape':<26}{'published us':>13}{'ours us':>10}{'ratio':>7}  busiest")
+    print(f"{'ladder':<22}{'chip':<18}{'shape':<29}{'published us':>13}{'ours us':>10}{'ratio':>7}  busiest")
     for point in POINTS:
         if fnmatch.fnmatch(point.ladder, options.only):
             row = measured(point)
             print(
-                f"{point.ladder:<16}{point.chip:<18}{point.shape:<26}{point.us:>13.2f}{row.us:>10.2f}"
+                f"{point.ladder:<22}{point.chip:<18}{point.shape:<29}{point.us:>13.2f}{row.us:>10.2f}"
                 f"{row.us / point.us:>7.2f}  {row.engine}",
                 flush=True,
             )

@@ -61,23 +61,41 @@ def swish_gate(rows: int, columns: int) -> Builder:
     return build
 
 
-def rms_norm(rows: int, columns: int) -> Builder:
-    """x / sqrt(mean(x^2) + 1e-5) times a weight."""
+def rms_norm(rows: int, columns: int, *, adds: bool = False) -> Builder:
+    """x / sqrt(mean(x^2) + 1e-5) times a weight; x is an input, or the sum of two, which is a result as well."""
 
     def build(net: Net) -> list[Value]:
         x = net.input(rows, columns)
+        if adds:
+            x = net.add(x, net.input(rows, columns))
         mean = net.node("ReduceMean", [net.mul(x, x)], (*x.shape[:-1], 1), axes=[-1])
         root = net.node("Sqrt", [net.add(mean, net.constant(1e-5))], mean.shape)
-        return [net.mul(net.node("Div", [x, root], x.shape), net.weight(columns))]
+        normed = net.mul(net.node("Div", [x, root], x.shape), net.weight(columns))
+        return [x, normed] if adds else [normed]
 
     return build
 
 
-def convolution(x: tuple[int, int, int], channels: int, stride: int = 1, dilation: int = 1) -> Builder:
-    """A 3 x 3 convolution."""
+def attention(tokens: int, channels: int) -> Builder:
+    """One head, without a mask."""
 
     def build(net: Net) -> list[Value]:
-        return [net.conv(net.input(*x), channels, 3, stride, dilation=dilation, act=None)]
+        q, k, v = (net.input(tokens, channels) for _ in range(3))
+        return [net.attention(q, k, v, 1)]
+
+    return build
+
+
+def rows_of_blocks(count: int, columns: int, rows: int) -> Builder:
+    """Matrices in blocks of 16 x 16, stored as in FRACTAL_NZ, to matrices in rows."""
+    return lambda net: [net.transpose(net.input(count, columns, rows, 16, 16), 0, 1, 3, 4, 2, 5)]
+
+
+def convolution(x: tuple[int, int, int], channels: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> Builder:
+    """A convolution with a square kernel."""
+
+    def build(net: Net) -> list[Value]:
+        return [net.conv(net.input(*x), channels, kernel, stride, dilation=dilation, act=None)]
 
     return build
 
@@ -105,7 +123,19 @@ POINTS: tuple[Point, ...] = (
         Point("decode product", A3, f"16 x {k} x {n}", us, product(16, k, n), PROFILE)
         for k, n, us in ((5120, 3200, 32.1), (1600, 5120, 18.8), (5120, 768, 11.04), (512, 5120, 8.63))
     ),
-    Point("product", A3, "2048 x 512 x 4096", 53.0, product(2048, 512, 4096), PROFILE),
+    *(
+        Point("product", A3, f"{m} x {k} x {n}", us, product(m, k, n), PROFILE)
+        for m, k, n, us in (
+            *((1, 7168, 256, 10.9), (16, 5120, 9496, 86.6), (256, 7168, 256, 21.0), (2048, 512, 4096, 53.0)),
+            *((41040, 5120, 768, 1179.9), (41040, 512, 5120, 839.2), (24624, 1600, 5120, 1457.5)),
+            *((24624, 5120, 3200, 2574.5), (41040, 5120, 3200, 4244.6)),
+        )
+    ),
+    *(
+        Point("attention (assumed)", B2, f"{tokens} x 128", us, attention(tokens, 128), "pto-isa")
+        for tokens, us in ((1024, 20.96), (32768, 3262.6))
+    ),
+    Point("TransData (assumed)", A3, "16 x 32 x 8 x 16 x 16", 13.56, rows_of_blocks(16, 32, 8), PROFILE),
     *_line("sigmoid", 1, 3.39, 2.45, B2),
     *_line("gelu", 1, 4.89, 2.46, B2),
     *_line("maximum", 2, 2.59, 1.83, B2),
@@ -120,13 +150,29 @@ POINTS: tuple[Point, ...] = (
     Point("softmax", A3, "16 x 151936", 52.7, softmax(16, 151936), PROFILE),
     *(
         Point("SwiGlu", A3, f"{rows} x {columns}", us, swish_gate(rows, columns), PROFILE)
-        for rows, columns, us in ((2048, 4608, 28.7), (256, 4096, 16.96), (16, 3200, 5.19))
+        for rows, columns, us in ((41040, 3200, 343.0), (2048, 4608, 28.7), (256, 4096, 16.96), (16, 3200, 5.19))
     ),
     *(
         Point("RMSNorm", A3, f"{rows} x 1536", us, rms_norm(rows, 1536), PROFILE)
         for rows, us in ((256, 19.26), (1, 4.17))
     ),
-    Point("convolution", B2, "8x512x64x64, 3x3/2", 275.45, convolution((512, 64, 64), 512, 2), "cann-bench"),
-    Point("convolution", B2, "5x97x43x43, 3x3, dilated", 39.6, convolution((97, 43, 43), 97, 1, 2), "cann-bench"),
+    *(
+        Point("Add and RMSNorm", A3, f"{rows} x {columns}", us, rms_norm(rows, columns, adds=True), PROFILE)
+        for rows, columns, us in ((2565, 5120, 126.4), (256, 7168, 24.0), (16, 5120, 5.30), (1, 7168, 3.91))
+    ),
+    Point("convolution", B2, "8x512x64x64, 3x3/2", 275.45, convolution((512, 64, 64), 512, stride=2), "cann-bench"),
+    Point("convolution", B2, "5x97x43x43, 3x3, dilated", 39.6, convolution((97, 43, 43), 97, dilation=2), "cann-bench"),
+    Point("convolution", B2, "2x256x128x128, 5x5", 426.35, convolution((256, 128, 128), 256, 5), "cann-bench (bf16)"),
+    Point("convolution", B2, "2x2048x16x16, 1x1", 92.8, convolution((2048, 16, 16), 2048, 1), "cann-bench (bf16)"),
+    Point(
+        "convolution",
+        B2,
+        "2x255x127x127, 3x3, dilated",
+        277.57,
+        convolution((255, 127, 127), 255, dilation=3),
+        "cann-bench (bf16)",
+    ),
 )
-"""FlashAttention (20.96 us at 1024 tokens) and TransData (13.56 us) are published without heads or type: left out."""
+"""FlashAttention is published with its tokens alone: one head of 128 channels is assumed. TransData is published as a shape, without
+type or formats: blocks of 16 x 16 fp16, to rows, are assumed. Left out are operators of int8, convolutions of fp32, and what takes
+the time of its launch (a Cast of 16 numbers, a Fill, slices and copies of a few hundred rows)."""
