@@ -78,7 +78,7 @@ def build_movement(name: str, movement: Movement, soc: Soc) -> KernelOp:
     """The kernel; its arguments are the sources, then the result. Raises NoKernel where a tile does not fit."""
     movement = replace(movement, words=soc.supports("transpose", "f32"))
     args = [Arg(f"x{i}", shape, dtype, "r") for i, (shape, dtype) in enumerate(movement.sources)]
-    parts = list(movement.parts)
+    parts, room = list(movement.parts), soc.buffers["ub"]
     for _ in range(2):  # an end that comes apart may need a slot of its own
         kinds = len({_kind(part, movement) for part in parts})
         room = soc.buffers["ub"] // kinds
