@@ -29,10 +29,10 @@ class Form:
         operands = operands_of(op)
         if not _by_form(type(op)) or ErasedSSAValue in map(type, operands) or not isinstance(op, Operator):
             return False
-        parts = [*(value.type for value in operands), *(value.type for value in op.results), *op.form()]
+        parts = [*[value.type for value in operands], *[value.type for value in op.results], *op.form()]
         self.key += (type(op), len(operands), len(op.results), *op.properties, *map(id, parts))
         self.parts += parts
-        return not op.regions or (op.has_trait(IsolatedFromAbove) and all(map(self._add_content, op.regions)))
+        return not op.regions or (_is_isolated(type(op)) and all(map(self._add_content, op.regions)))
 
     def _add_content(self, region: Region) -> bool:
         """Add a region that sees nothing from outside: values by the order in which they are defined."""
@@ -43,12 +43,18 @@ class Form:
         self.key += (len(numbers), *map(id, block.arg_types))
         self.parts += block.arg_types
         for op in block.ops:
-            if not all(value in numbers for value in operands_of(op)) or not self.add(op):
+            read = [numbers.get(value) for value in operands_of(op)]
+            if None in read or not self.add(op):
                 return False
-            self.key += [numbers[value] for value in operands_of(op)]
+            self.key += read
             for result in op.results:
                 numbers[result] = len(numbers)
         return True
+
+
+@cache
+def _is_isolated(kind: type[Operation]) -> bool:
+    return kind.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
 @cache

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -339,12 +339,11 @@ def apply_patterns(
         if patterns_for(op):
             worklist.push(op)
 
-    size = 0
-    for op in backwards(module):
-        size += 1
+    every = backwards(module)
+    for op in every:
         if by_type.get(type(op), patterns):  # of a class that is not known yet, or has patterns
             push(op)
-    budget = max_iterations * size
+    budget = max_iterations * len(every)
 
     rewriter: CountedRewriter | None = None
     while worklist and not context.exhausted:
@@ -372,19 +371,24 @@ def apply_patterns(
     return stats
 
 
-def backwards(top: Operation) -> Iterator[Operation]:
-    """`top.walk(reverse=True)`, several times as fast."""
-    yield top
-    for region in reversed(top.regions):
-        for block in reversed(region.blocks):
-            op = block.last_op
-            while op is not None:
-                before = op._prev_op  # pyright: ignore[reportPrivateUsage]
-                if op.regions:
-                    yield from backwards(op)
-                else:
-                    yield op
-                op = before
+def backwards(top: Operation) -> list[Operation]:
+    """`top.walk(reverse=True)` as a list, many times as fast."""
+    found: list[Operation] = []
+
+    def add(op: Operation) -> None:
+        found.append(op)
+        for region in reversed(op.regions):
+            for block in reversed(region.blocks):
+                inner = block.last_op
+                while inner is not None:
+                    if inner.regions:
+                        add(inner)
+                    else:
+                        found.append(inner)
+                    inner = inner._prev_op  # pyright: ignore[reportPrivateUsage]
+
+    add(top)
+    return found
 
 
 def select_patterns(
