@@ -33,11 +33,11 @@ POISON = 0x7FFF
 class Memory:
     """`size` bytes, zero at first or given by `data` (uint8; kept without a copy where its size allows).
 
-    A memory whose `data` cannot be written (weights in a mapped file) is `frozen`: it keeps no lanes, fp16 is
-    converted at each read. One of which little may be touched is `sparse`.
+    A memory whose `data` cannot be written (weights in a mapped file) is `frozen`, and `bare` until `keep_lanes`: it
+    keeps no lanes, fp16 is converted at each read. One of which little may be touched is `sparse`.
     """
 
-    __slots__ = ("_fresh", "_lanes", "data", "frozen", "name", "size", "sparse", "tags", "typed")
+    __slots__ = ("_fresh", "_lanes", "bare", "data", "frozen", "name", "size", "sparse", "tags", "typed")
 
     def __init__(self, name: str, size: int, *, typed: bool = True, data: npt.NDArray[np.uint8] | None = None) -> None:
         padded = -(-size // GRANULE) * GRANULE
@@ -51,7 +51,7 @@ class Memory:
         self.size = size
         self.typed = typed
         self.data = data
-        self.frozen = not data.flags.writeable
+        self.frozen = self.bare = not data.flags.writeable
         self.sparse = False
         self._fresh = fresh
         self._lanes: npt.NDArray[np.float32] | None = None
@@ -67,6 +67,10 @@ class Memory:
             if self._fresh and not self.sparse:
                 self._lanes.fill(0)
         return self._lanes
+
+    def keep_lanes(self) -> None:
+        """From now on keeps the lanes of what is read as fp16: four bytes for each, and no conversion the next time."""
+        self.bare, self.sparse = False, True
 
     def settle(self) -> None:
         """Brings content that is held in another form back into the planes."""

@@ -13,8 +13,8 @@ from graph_engine.target_ascend.chip.operands import (
     Counters,
     Site,
     Step,
+    bare_halves,
     coalesce,
-    frozen_halves,
     may_clash,
     reader,
     value_of,
@@ -36,10 +36,10 @@ def build_copy(site: Site) -> Step:
     read = reader(site, src, sizes, src_strides, raw=True)
     target = writer(site, dst, sizes, dst_strides, raw=True).target
     copyto, clash = np.copyto, may_clash(site, sizes, (dst_strides, src_strides))
-    frozen = frozen_halves(site, src, sizes, src_strides)
+    bare = bare_halves(site, src, sizes, src_strides)
 
     def copy(counters: Counters) -> None:
-        if frozen is not None and (halves := frozen(counters)) is not None:
+        if bare is not None and (halves := bare(counters)) is not None:
             write_lanes(halves, target(counters))
             return
         source = read(counters)

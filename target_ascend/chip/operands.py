@@ -254,11 +254,10 @@ def reader(
     return fetch
 
 
-def frozen_halves(
+def bare_halves(
     site: Site, operand: Operand, sizes: tuple[int, ...], strides: tuple[int, ...]
 ) -> Callable[[Counters], Array | None] | None:
-    """A function from counters to the 16-bit patterns of an fp16 operand in memory that cannot be written, which keeps
-    no lanes; None elsewhere."""
+    """A function from counters to the 16-bit patterns of an fp16 operand in memory that keeps no lanes; None elsewhere."""
     views = _Views(site, operand, sizes, strides, raw=True)
     if site.memory(operand) is not None or not views.lanes:
         return None
@@ -268,7 +267,7 @@ def frozen_halves(
 
     def halves(counters: Counters) -> Array | None:
         memory, offset = args[argument]
-        if not memory.frozen:
+        if not memory.bare:
             return None
         return views.halves(memory, offset + (where if isinstance(where, int) else where(counters)))
 
@@ -289,7 +288,7 @@ def _reader(site: Site, operand: Operand, views: _Views) -> Reader:
         def read_gm(counters: Counters) -> Array:
             memory, offset = args[argument]
             offset += where if isinstance(where, int) else where(counters)
-            if lanes and memory.frozen:
+            if lanes and memory.bare:
                 return lanes_from_half(halves(memory, offset))
             view, first, last = build(memory, offset)
             if memory.tags.find(stale, first, last) >= 0:

@@ -32,7 +32,7 @@ from graph_engine.target_ascend.soc.soc import Soc, load_soc
 if TYPE_CHECKING:
     from graph_engine.target_ascend.chip.checker import Finding
     from graph_engine.target_ascend.chip.functional import FunctionalEngine
-    from graph_engine.target_ascend.chip.memory import GlobalMemory
+    from graph_engine.target_ascend.chip.memory import GlobalMemory, Memory
     from graph_engine.target_ascend.chip.timing import PreparedSteps
     from graph_engine.target_ascend.profile.profile import Profile
 
@@ -78,7 +78,8 @@ def run(
 class Device:
     """The modelled device with a program on it, for any number of runs: each kernel is prepared once, when it first runs.
 
-    `check`, `real_bytes` and `entry` as in `run`. Nothing of one run is left in the memory of the next.
+    `check`, `real_bytes` and `entry` as in `run`. Nothing of one run is left in the memory of the next but the weights, of which
+    the second run keeps the form that the engine computes with.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Device:
         self.program, self.point, self.soc = program, find_entry(program, entry), load_soc(program.soc)
         self.check, self.real_bytes = check, real_bytes
         self._engine: FunctionalEngine | None = None
+        self._weights: Memory | None = None
         self._steps: PreparedSteps = {}
 
     def run(
@@ -114,7 +116,11 @@ class Device:
         from graph_engine.target_ascend.chip.functional import FunctionalEngine
 
         program, point = self.program, self.point
-        memory = bind_memory(program, point, inputs, real_bytes=self.real_bytes)
+        memory = bind_memory(program, point, inputs, self._weights, real_bytes=self.real_bytes)
+        weights = memory.segments[Segment.WEIGHT, 0]
+        if self._weights is not None and not self.real_bytes:
+            weights.keep_lanes()
+        self._weights = weights
         checker = checks = None
         if self.check:
             from graph_engine.target_ascend.chip.checker import Checker
@@ -156,9 +162,10 @@ def find_entry(program: Program, name: str | None = None) -> EntryPoint:
 
 
 def bind_memory(
-    program: Program, point: EntryPoint, inputs: Sequence[Array], *, real_bytes: bool = False
-) -> GlobalMemory:
-    """Global memory with all segments of the entry point: inputs and weights in place, the rest zero.
+    program: Program, point: EntryPoint, inputs: Sequence[Array], weights: Memory | None = None, *, real_bytes: bool = False
+) -> GlobalMemory:  # fmt: skip
+    """Global memory with all segments of the entry point: inputs and weights in place, the rest zero; `weights` are those of an
+    earlier run.
 
     An output that aliases an input starts as a copy of it, so that the caller's array stays as it is.
     """
@@ -180,8 +187,11 @@ def bind_memory(
             memory.add(Segment.OUTPUT, index, tensor.location.offset + tensor.bytes)
     for source, target in point.aliases:
         memory.alias(Segment.OUTPUT, target, memory.segments[Segment.INPUT, source])
-    weights = program.weights[0 : len(program.weights)]
-    memory.add(Segment.WEIGHT, 0, _read_only(np.frombuffer(weights, np.uint8)))
+    if weights is None:
+        content = program.weights[0 : len(program.weights)]
+        memory.add(Segment.WEIGHT, 0, _read_only(np.frombuffer(content, np.uint8)))
+    else:
+        memory.alias(Segment.WEIGHT, 0, weights)
     memory.add(Segment.WORKSPACE, 0, point.workspace_bytes)
     return memory
 
