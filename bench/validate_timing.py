@@ -96,6 +96,7 @@ LADDERS = (
     "without type and formats. Here they are one head of 128 channels (550 GFLOP for 32768 tokens, which is 48 % of the chip's peak in",
     "the published time, so that heads times channels are 268 at most), and blocks of 16 x 16 fp16 (FRACTAL_NZ) to rows: assumed, and",
     "marked so. Rows of bf16 are timed in fp16. Those of int8 and convolutions of fp32 are left out, and copies of a few hundred rows.",
+    "Both sides of a product are inputs, row by row, as torch keeps weights; weights that are known when compiling are packed.",
 )
 
 MACS_AGREE = 0.04

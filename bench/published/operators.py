@@ -28,10 +28,10 @@ class Point:
 
 
 def product(m: int, k: int, n: int) -> Builder:
-    """[m, k] x [k, n], without bias."""
+    """[m, k] x [k, n], without bias; both come row by row, as torch keeps weights: a constant would be packed while compiling."""
 
     def build(net: Net) -> list[Value]:
-        return [net.matmul(net.input(m, k), net.weight(k, n))]
+        return [net.matmul(net.input(m, k), net.input(k, n))]
 
     return build
 
