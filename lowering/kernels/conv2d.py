@@ -6,10 +6,10 @@
           for each tile of K:                load3d L1 -> L0A, load2d L1 -> L0B, mmad into L0C
           for each chunk of channels:        L0C -> UB, bias, conversion, epilogue steps, UB -> GM
 
-Where the weights of a core fit L0B, they go there once and for all. Where many weights are loaded once and for all, they come with the first band in parts of K: the first part is multiplied while
-the next one is on its way. Where so many input channels are summed that L1 is better used otherwise, each accumulator takes
-its input and weights through L1 in parts of the channels. Where a kernel of one tap finds its positions in L1 as whole fractals,
-load2d takes them to L0A.
+Where the weights of a core fit L0B, they go there once and for all. Where many weights are loaded to L1 once and for all, they
+come with the first band in parts of K: the first part is multiplied while the next one is on its way. Where so many input
+channels are summed that L1 is better used otherwise, each accumulator takes its input and weights through L1 in parts of the
+channels. Where a kernel of one tap finds its positions in L1 as whole fractals, load2d takes them to L0A.
 
 K runs over (c1, kh, kw) as FRACTAL_Z stores it; of an input of at most four channels (NC1HWC0_C04) over (kh, kw, channels) as
 FRACTAL_Z_C04 does, four positions a block. A grouped convolution runs the same loops for every block of

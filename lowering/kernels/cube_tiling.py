@@ -43,9 +43,9 @@ NEARLY_EQUAL = 1.03
 class ConvTiling:
     """`rows` output rows a band, or `columns` of one row; `m_cores` x `n_cores` cores; `n_share` units of N a core (the last may have
     fewer); tiles of `mt` position blocks, `nt` channel blocks, `kt` K blocks; epilogue chunks of `nc` channel
-    blocks; `resident`: all weights of the core stay in L1, where they are `held` in L0B as well; `c1`: blocks of input channels that are in L1 at a time, fewer
-    than there are where K streams through L1. `cycles` is the bound of one core, `steps` counts its matrix steps and
-    epilogue chunks."""
+    blocks; `resident`: all weights of the core stay in L1, or, `held`, in L0B; `c1`: blocks of input channels that are in L1
+    at a time, fewer than there are where K streams through L1. `cycles` is the bound of one core, `steps` counts its matrix
+    steps and epilogue chunks."""
 
     rows: int
     columns: int
