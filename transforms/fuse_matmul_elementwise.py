@@ -132,7 +132,7 @@ class LiftElementwiseToMatmul(Pattern):
                 if other is value:
                     operands.append(reshape.x)
                 elif shape == target and not (single_user(other) is op and _leads_to_product(other.owner)):
-                    made.append(ReshapeOp(other, shape=source))
+                    made.append(in_shape(other, source))
                     made[-1].location = op.location
                     operands.append(made[-1].results[0])
                 elif prod(shape) in (1, source[-1]) and prod(shape) in (1, *shape[-1:]):

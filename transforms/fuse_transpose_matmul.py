@@ -25,6 +25,7 @@ from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
 from graph_engine.transforms.pass_base import ROUNDING, GePass
+from graph_engine.transforms.recipes import in_shape
 
 
 def _swapped(perm: Sequence[int]) -> tuple[int, ...]:
@@ -87,7 +88,7 @@ class FuseTransposeMatmul(Pattern):
                 sides[number] = made[-1].results[0]
             *batch, rows, columns = shape_of(value)
             if shape_of(sides[number]) != (*batch, columns, rows):
-                made.append(ReshapeOp(sides[number], shape=(*batch, columns, rows)))
+                made.append(in_shape(sides[number], (*batch, columns, rows)))
                 made[-1].location = transpose.location
                 sides[number] = made[-1].results[0]
             flags[number] = not flags[number]

@@ -41,7 +41,7 @@ from graph_engine.transforms.cuts_and_joins import part_of
 from graph_engine.transforms.driver import RewriteContext
 from graph_engine.transforms.fusion import gather, graphs, single_user
 from graph_engine.transforms.pass_base import ROUNDING, GePass
-from graph_engine.transforms.recipes import known
+from graph_engine.transforms.recipes import in_shape, known
 from graph_engine.transforms.stored_values import FRACTAL_COLUMNS, FRACTAL_ROWS
 
 MOVES = (ReshapeOp, TransposeOp, SliceOp, ConcatOp)
@@ -110,7 +110,7 @@ class Rows:
             elif isinstance(op, AddOp | MulOp):
                 constant = op.rhs if known(op.rhs) is not None else op.lhs
                 if len(shape_of(constant)) > 1:
-                    made.append(ReshapeOp(constant, shape=(elements_of(constant),)))
+                    made.append(in_shape(constant, (elements_of(constant),)))
                     constant = made[-1].results[0]
                 made.append(type(op)(flat, constant))
             else:

@@ -167,3 +167,18 @@ func.func @norms_that_stay(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %p: tensor<
   %7 = ge.rms_norm %6, %s {axis = 2} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
   return %2, %4, %5, %7 : tensor<2x3x4xf32>, tensor<2x6x2xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>
 }
+
+// -----
+
+// What is added may be a constant of all rows: it takes the product's shape while compiling, no operator is left to do so.
+// CHECK-LABEL: func.func @constant_of_all_rows
+// CHECK-NOT: ge.reshape %c
+// CHECK: %[[C:.*]] = ge.constant dense<{{.*}}> : tensor<6x4xf32>
+// CHECK: ge.add %{{.*}}, %[[C]] : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+func.func @constant_of_all_rows(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x3x4xf32> {
+  %c = ge.constant dense<1.0> : tensor<2x3x4xf32>
+  %0 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %1 = ge.reshape %0 {shape = [2, 3, 4]} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %2 = ge.add %1, %c : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  return %2 : tensor<2x3x4xf32>
+}
