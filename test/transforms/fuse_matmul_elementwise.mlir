@@ -174,7 +174,7 @@ func.func @norms_that_stay(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %p: tensor<
 // CHECK-LABEL: func.func @constant_of_all_rows
 // CHECK-NOT: ge.reshape %c
 // CHECK: %[[C:.*]] = ge.constant dense<{{.*}}> : tensor<6x4xf32>
-// CHECK: ge.add %{{.*}}, %[[C]] : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT: ge.fused ins(%x, %w, %[[C]] : tensor<6x8xf32>, tensor<8x4xf32>, tensor<6x4xf32>)
 func.func @constant_of_all_rows(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x3x4xf32> {
   %c = ge.constant dense<1.0> : tensor<2x3x4xf32>
   %0 = ge.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
