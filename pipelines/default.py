@@ -57,6 +57,7 @@ DEFAULT: list[tuple[Phase, str]] = [
     (Phase.SIMPLIFIED, "propagate-transposes"),
     (Phase.SIMPLIFIED, "flatten-matmul-rows{soc=$soc}"),
     (Phase.SIMPLIFIED, "ge-canonicalize"),
+    (Phase.SIMPLIFIED, "drop-dead-taps"),
     (Phase.SIMPLIFIED, "share-constants"),
     (Phase.SIMPLIFIED, "eliminate-common-subexpressions"),
     (Phase.FUSED, "simplify-quantized"),

@@ -33,6 +33,7 @@ PASSES: dict[str, str] = {
     "propagate-transposes": "graph_engine.transforms.propagate_transposes:PropagateTransposes",
     "flatten-matmul-rows": "graph_engine.transforms.flatten_matmul_rows:FlattenMatmulRowsPass",
     "ge-canonicalize": "graph_engine.transforms.ge_canonicalize:GeCanonicalize",
+    "drop-dead-taps": "graph_engine.transforms.drop_dead_taps:DropDeadTaps",
     "share-constants": "graph_engine.transforms.share_constants:ShareConstants",
     "eliminate-common-subexpressions": (
         "graph_engine.transforms.eliminate_common_subexpressions:EliminateCommonSubexpressions"

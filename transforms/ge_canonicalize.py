@@ -24,7 +24,6 @@ from graph_engine.dialects.ge.matmul import MatmulOp
 from graph_engine.dialects.ge.reduction import ReduceOp
 from graph_engine.dialects.ge.shape import ReshapeOp, TransposeOp
 from graph_engine.transforms.cuts_and_joins import CUTS_AND_JOINS
-from graph_engine.transforms.dead_taps import DropDeadTaps
 from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns, select_patterns
 from graph_engine.transforms.fold_pads import FOLD_PADS
 from graph_engine.transforms.fusion import single_user
@@ -217,7 +216,6 @@ PATTERNS = (
     LiftSliceOverReshape,
     *CUTS_AND_JOINS,
     *FOLD_PADS,
-    DropDeadTaps,
     AlignConstantRank,
     MatmulBiasToVector,
     SplitMatmulBias,

@@ -1,4 +1,4 @@
-// RUN: ge-opt --no-locations --ge-canonicalize --split-input-file %s | FileCheck %s
+// RUN: ge-opt --no-locations --drop-dead-taps --split-input-file %s | FileCheck %s
 
 // Rows 24 above and below an image of 14 are padding, whatever the output.
 // CHECK-LABEL: func.func @middle

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_engine.dialects.ge.reference import evaluate
-from graph_engine.transforms.dead_taps import taps_that_read
+from graph_engine.transforms.drop_dead_taps import taps_that_read
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,29 +1,34 @@
-"""Pattern that takes those taps off a convolution's filter that meet padding alone.
+"""Take those taps off a convolution's filter that meet padding alone.
 
 %0 = ge.conv2d %x, %w {pads = [24, 24, 24, 24], dilations = [24, 24]} : (tensor<1x4x14x14xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x14x14xf32>
 // becomes, %v the middle of %w
 %0 = ge.conv2d %x, %v : (tensor<1x4x14x14xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x14x14xf32>
 
-Networks for segmentation have them where an image is smaller than the dilation of their widest branch.
+Networks for segmentation have them where an image is smaller than the dilation of their widest branch. What is summed is the
+same but for zeros, in an order that may differ; infinite weights of such a tap, which times 0 are NaN, are gone with it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from graph_engine.dialects.ge.convolution import Conv2dOp
 from graph_engine.dialects.ge.core import DYNAMIC, shape_of
 from graph_engine.dialects.ge.interning import ints_attr, tensor_type
-from graph_engine.transforms.driver import CountedRewriter, Pattern
+from graph_engine.transforms.driver import CountedRewriter, Pattern, apply_patterns
+from graph_engine.transforms.pass_base import ROUNDING, GePass
 from graph_engine.transforms.recipes import computed, known
 
 
-class DropDeadTaps(Pattern):
+class TapsOfPadding(Pattern):
     """conv2d with outer taps that meet padding alone -> one of the smaller constant filter without them."""
 
-    name = "drop-dead-taps"
+    name = "drop-taps-of-padding"
     root: ClassVar[tuple[type[Operation], ...]] = (Conv2dOp,)
 
     def rewrite(self, op: Conv2dOp, rewriter: CountedRewriter) -> bool:
@@ -63,3 +68,14 @@ def taps_that_read(image: int, result: int, kernel: int, stride: int, dilation: 
         return range(kernel)
     first, behind = min(read[0], begin // dilation), min(kernel - 1 - read[-1], end // dilation)
     return range(first, kernel - behind)
+
+
+@dataclass(frozen=True)
+class DropDeadTaps(GePass):
+    """One pattern."""
+
+    name = "drop-dead-taps"
+    numerics = ROUNDING
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns(op, [TapsOfPadding()])
