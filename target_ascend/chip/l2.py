@@ -27,17 +27,23 @@ class L2Cache:
         start = address & (PAGE_BYTES - 1)
         page_shift, per_page = PAGE_BITS - shift, PAGE_BYTES >> shift
         whole = (1 << per_page) - 1
+        page = mask = 0
         for offset, length in runs:
             first, last = (start + offset) >> shift, (start + offset + length - 1) >> shift
-            page, last_page = first >> page_shift, last >> page_shift
-            begin, end = first & (per_page - 1), (last & (per_page - 1)) + 1
-            if page == last_page:
-                masks[page] = masks.get(page, 0) | (((1 << (end - begin)) - 1) << begin)
-                continue
-            masks[page] = masks.get(page, 0) | (whole >> begin << begin)
-            for between in range(page + 1, last_page):
-                masks[between] = whole
-            masks[last_page] = masks.get(last_page, 0) | ((1 << end) - 1)
+            if first >> page_shift != page:
+                if mask:
+                    masks[page] = mask
+                page = first >> page_shift
+                mask = masks.get(page, 0)
+            begin, last_page, end = first & (per_page - 1), last >> page_shift, (last & (per_page - 1)) + 1
+            if page != last_page:
+                masks[page] = mask | (whole >> begin << begin)
+                for between in range(page + 1, last_page):
+                    masks[between] = whole
+                page, mask, begin = last_page, masks.get(last_page, 0), 0
+            mask |= ((1 << (end - begin)) - 1) << begin
+        if mask:
+            masks[page] = mask
         return list(masks.items())
 
     def touch(self, page: int, footprint: list[tuple[int, int]], write: bool) -> tuple[int, int]:

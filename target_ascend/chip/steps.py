@@ -374,10 +374,11 @@ def _runs(operand: Operand, shifts: list[int], line: int) -> list[tuple[int, int
             starts = [s + i * step for s in starts for i in range(count)]
     starts = sorted({s + shift for s in starts for shift in shifts})
     merged: list[tuple[int, int]] = []
+    first = end = starts[0]
     for start in starts:
-        if merged and start <= sum(merged[-1]) + line - 1:
-            first, length = merged[-1]
-            merged[-1] = (first, max(length, start + run - first))
-        else:
-            merged.append((start, run))
+        if start >= end + line:
+            merged.append((first, end - first))
+            first = start
+        end = start + run
+    merged.append((first, end - first))
     return merged
