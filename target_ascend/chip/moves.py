@@ -20,8 +20,8 @@ from graph_engine.target_ascend.chip.operands import (
     value_of,
     writer,
 )
-from graph_engine.target_ascend.chip.rounding import write_lanes
-from graph_engine.target_ascend.isa.model import Opcode, Space
+from graph_engine.target_ascend.chip.rounding import brain_from_lanes, half_from_lanes, write_lanes
+from graph_engine.target_ascend.isa.model import DType, Opcode, Space
 from graph_engine.target_ascend.isa.specs import SPECS
 
 _PARAMS = SPECS[Opcode.LOAD3D].params
@@ -99,7 +99,7 @@ def build_load3d(site: Site) -> Step:
     lead = dst.sizes[: site.axes]
     if len(dst.sizes) != len(lead) + 4 or len(src.sizes) != len(lead) + 4 or dst.dtype is not src.dtype:
         raise site.fail(f"loads {src.sizes} {src.dtype.mlir} as {dst.sizes} {dst.dtype.mlir}")
-    gather, padding = Img2col(site), site.instr.immediate
+    gather, padding = Img2col(site), _padding(site)
     m1, k1, rows, c0 = dst.sizes[site.axes :]
     c1, pixel = src.sizes[site.axes], src.sizes[-1]
     read = reader(site, src, raw=True)
@@ -134,6 +134,15 @@ def build_load3d(site: Site) -> Step:
             columns.reshape(*lead, -1, pixel)[..., outside, :] = padding
 
     return load3d_matrix
+
+
+def _padding(site: Site) -> Array:
+    """The immediate as it lies in memory: of 16-bit floats their pattern where no lanes are kept."""
+    dtype = site.instr.operands[0].dtype
+    if dtype is DType.BF16:
+        return brain_from_lanes(np.array([site.instr.immediate], np.float32))
+    value = scalar_of(site)
+    return value if dtype is not DType.F16 or site.core.typed else half_from_lanes(value)
 
 
 _Gather: TypeAlias = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None, tuple[int, int] | None]

@@ -242,6 +242,33 @@ def conv_kernel(
 
 
 @MODES
+@pytest.mark.parametrize(
+    ("dtype", "value", "bits"),
+    [
+        *((F16, value, bits) for value, bits in ((0.0, 0), (-2.0, 0xC000), (0.1, 0x2E66), (1e6, 0x7BFF))),
+        *((DType.BF16, value, bits) for value, bits in ((0.0, 0), (-2.0, 0xC000), (0.1, 0x3DCD))),
+        *((DType.I8, value, bits) for value, bits in ((0.0, 0), (-2.0, 0xFE))),
+    ],
+)
+def test_what_lies_outside_an_image_is_the_immediate_in_its_type(
+    dtype: DType, value: float, bits: int, real_bytes: bool
+) -> None:
+    c0 = 32 // dtype.bytes
+    b = KernelBuilder()
+    x, y = b.arg(16 * 32), b.arg(9 * 16 * 32, "w")
+    image, windows = b.alloc(Space.L1, 16 * 32), b.alloc(Space.L0A, 9 * 16 * 32)
+    pixels, sizes = (1, 4, 4, c0), (1, 9, 16, c0)
+    b.copy(b.view(image, pixels, dtype), b.view(x, pixels, dtype))
+    params = (4, 4, 3, 3, 1, 1, 1, 1, 1, 1, 4, 0, 0)
+    b.emit(Opcode.LOAD3D, b.view(windows, sizes, dtype), b.view(image, pixels, dtype), params=params, immediate=value)
+    b.emit(Opcode.COPY, b.view(y, sizes, dtype), b.view(windows, sizes, dtype), pipe=Pipe.MTE3)
+    (out,) = run(b.build(), [np.ones(16 * 32, np.uint8)], [9 * 16 * 32], real_bytes)
+    # The first tap of the first position lies outside, the fifth on the first pixel.
+    rows = out.reshape(9, 16, 32)
+    assert (rows[0, 0].view(f"uint{8 * dtype.bytes}") == bits).all() and (rows[4, 0] == 1).all()
+
+
+@MODES
 @pytest.mark.parametrize(("k", "stride", "pad"), [(1, 1, 0), (3, 1, 1), (3, 2, 1), (5, 2, 2), (1, 2, 0)])
 def test_convolution_kernel(k: int, stride: int, pad: int, real_bytes: bool) -> None:
     c1, hw, n1 = 2, 14, 3
