@@ -16,6 +16,7 @@ def contradictions(soc: Soc) -> Iterator[tuple[str, str]]:
     yield from _paths(soc)
     yield from _behaviours(soc)
     yield from _types(soc)
+    yield from _img2col(soc)
 
 
 def _buffers(soc: Soc) -> Iterator[tuple[str, str]]:
@@ -88,3 +89,9 @@ def _types(soc: Soc) -> Iterator[tuple[str, str]]:
             yield "cube/tile", f"{left} is missing, which instructions.mmad multiplies"
     if "f16" in soc.c0 and "f16" in soc.cube.tile and soc.c0["f16"] != soc.cube.tile["f16"][1]:
         yield "c0/f16", f"{soc.c0['f16']} is not the Cube's K of f16, {soc.cube.tile['f16'][1]}"
+
+
+def _img2col(soc: Soc) -> Iterator[tuple[str, str]]:
+    slowed = soc.load3d.slowed
+    if slowed and set(slowed) != {"several_taps", "least"}:
+        yield "load3d/slowed", f"has several_taps and least, or nothing; found {', '.join(slowed)}"

@@ -115,8 +115,8 @@ class Load3d:
         """
         if not self.slowed:
             return -(-count // self.bytes_per_cycle)
-        turns = 2 * stride_w + (self.slowed.get("several_taps", 0) if taps > 1 else 0)
-        return min(-(-count * turns // (2 * self.bytes_per_cycle)), -(-count // self.slowed.get("least", 1)))
+        turns = 2 * stride_w + (self.slowed["several_taps"] if taps > 1 else 0)
+        return min(-(-count * turns // (2 * self.bytes_per_cycle)), -(-count // self.slowed["least"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from graph_engine.target_ascend.runtime.device import Device, run
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    """A convolution, and a product of weights of which one overflows fp16 and so is infinite."""
+    """A convolution, and a product of weights of which one ends at the largest fp16."""
     b = GraphBuilder()
     x = b.node("Conv", [b.input("x", (1, 16, 8, 8)), b.weight((32, 16, 3, 3)), b.weight((32,))], pads=[1, 1, 1, 1])
     x = b.node("Reshape", [x, b.constant("shape", np.array([8, 256], np.int64))])

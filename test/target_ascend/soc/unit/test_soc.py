@@ -168,6 +168,11 @@ BREAKS = {
         "  f16: {value: 8, source: docs81}",
         "8 is not the Cube's K of f16, 16",
     ),
+    "img2col": (
+        "  slowed: {}",
+        '  slowed: {several_tap: {value: 2, assumed: "a name that is wrong"}}',
+        "load3d.slowed: has several_taps and least, or nothing; found several_tap",
+    ),
     "extends": ("extends: dav-2002", "extends: dav-2020", "no chip or family is called 'dav-2020'; did you mean dav-2"),
     "borrows": ("cube.fixed_cycles, ", "cube.fixed_cycle, ", "borrows: dav-2201 has no cube.fixed_cycle"),
     "syntax": ("  aic: {value: 8, source: rt}", "  aic: {value: 8, source: rt", ":"),
